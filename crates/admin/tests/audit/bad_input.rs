@@ -166,6 +166,65 @@ fn any_value_may_be_of_another_type() {
     }
 }
 
+/// A field of another type is named, and the rest of its object is read.
+#[test]
+fn a_field_of_another_type_is_named() {
+    let mut whole: Value = serde_json::from_str(&fixture("vsphere.json")).unwrap();
+    let items = whole["items"].as_array_mut().unwrap();
+    let find = |items: &mut Vec<Value>, kind: &str, nth: usize| {
+        let mut of_kind = items
+            .iter()
+            .enumerate()
+            .filter(|(_, item)| item["kind"] == kind);
+        of_kind.nth(nth).unwrap().0
+    };
+    let (set, other, node) = (
+        find(items, "MachineSet", 0),
+        find(items, "MachineSet", 1),
+        find(items, "Node", 0),
+    );
+    items[set]["spec"]["template"]["spec"]["providerSpec"]["value"]["template"] = json!(17);
+    items[other]["spec"]["replicas"] = json!("three");
+    items[other]["status"] = json!([]);
+    items[node]["metadata"]["labels"] = json!("none");
+    let name = |n: usize| items[n]["metadata"]["name"].as_str().unwrap().to_owned();
+    let names = [name(set), name(other), name(node)];
+    let (out, err, exit) = audit_text(&whole.to_string(), &["--output", "json"]);
+    let audit: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    let row = |name: &str| {
+        let mut sets = audit["sets"].as_array().unwrap().iter();
+        sets.find(|set| set["name"] == name).unwrap().clone()
+    };
+    assert_eq!(row(&names[0])["verdict"], "Undetermined");
+    assert!(
+        row(&names[0])
+            .to_string()
+            .contains("the field of its image is no text"),
+        "{out}"
+    );
+    let unread: Vec<String> = audit["unread"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|unread| format!("{}: {}", unread["what"], unread["why"]).replace('"', ""))
+        .filter(|unread| unread.ends_with("is not understood"))
+        .collect();
+    assert_eq!(
+        unread,
+        [
+            format!(
+                "MachineSet openshift-machine-api/{}: spec.replicas is not a number, status is not an object: what it says is not understood",
+                names[1]
+            ),
+            format!(
+                "Node {}: metadata.labels is not an object: what it says is not understood",
+                names[2]
+            ),
+        ]
+    );
+    assert_ne!(exit, Exit::Done);
+}
+
 #[test]
 fn names_and_images_cannot_move_a_cursor() {
     let hostile = "a\u{1b}[2J\u{202e}b\r\n\u{9b}31mc\\S";

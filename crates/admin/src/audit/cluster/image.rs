@@ -72,6 +72,7 @@ pub(crate) fn read_spec(kind: &str, spec: &Value) -> Image {
                 "a filter chooses the AMI (ami.filters), and does not say which it is now"
             }
             Some(_) => "an ARN names the AMI (ami.arn)",
+            None if audit_row(platform).is_unfit(kind, spec) => "the field of its image is no text",
             None => "the template does not name its image",
         }),
         site,

@@ -17,4 +17,5 @@ pub(crate) mod site;
 pub(crate) mod staged;
 pub(crate) mod stream;
 pub(crate) mod target;
+mod unfit;
 pub(crate) mod user_data;

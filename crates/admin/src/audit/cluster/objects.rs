@@ -17,6 +17,7 @@ use super::settings::{
 use super::staged::{Staged, Staging};
 use super::stream::{OWN_IMAGES, OwnImage, images_of_streams, own_images};
 use super::target;
+use super::unfit;
 use super::user_data;
 use crate::aleph;
 use crate::audit::results::set::KnownBy;
@@ -294,15 +295,18 @@ impl Objects {
         if self.hears(group, kind) == Hears::TheNewest {
             self.tell(group, kind, object);
         }
-        if let Err(why) = self.add_kind(group, kind, object) {
-            let hides_sets = kind_table::is_of_sets(group, kind);
+        let kept = self.add_kind(group, kind, object);
+        let is_kept = kept.is_ok();
+        let is_set = kind_table::is_of_sets(group, kind);
+        let unfit = || unfit::fields(object).filter(|_| kind_table::is_read(group, kind));
+        if let Some(why) = kept.err().or_else(unfit) {
             let kind = if kind.is_empty() { OBJECT } else { kind };
             let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
             self.not_understood.push(Unread {
                 what: what.trim_end().to_owned(),
                 why,
-                hides_sets,
-                makes_nodes: false,
+                hides_sets: is_set && !is_kept,
+                makes_nodes: is_set && is_kept,
             });
         }
     }

@@ -195,15 +195,23 @@ impl AuditRow {
 
     /// The field of a spec of this kind, and what it says.
     pub(crate) fn read(&self, kind: &str, spec: &Value) -> (String, Option<String>) {
-        // `AWSMachineProviderConfig`, `GCPMachineProviderSpec`.
-        let fields = if kind.contains("Provider") {
+        match first(self.fields(kind), spec) {
+            Some((field, value)) => (field, Some(value)),
+            None => (self.unnamed.to_owned(), None),
+        }
+    }
+
+    /// Tells whether a field of the image is there, and is no text.
+    pub(crate) fn is_unfit(&self, kind: &str, spec: &Value) -> bool {
+        self.fields(kind).iter().any(|field| field.is_unfit(spec))
+    }
+
+    /// `AWSMachineProviderConfig`, `GCPMachineProviderSpec`; else a machine of the Cluster API.
+    fn fields(&self, kind: &str) -> &'static [ImageField] {
+        if kind.contains("Provider") {
             self.provider_spec
         } else {
             self.machine
-        };
-        match first(fields, spec) {
-            Some((field, value)) => (field, Some(value)),
-            None => (self.unnamed.to_owned(), None),
         }
     }
 }
@@ -232,6 +240,20 @@ impl ImageField {
                     text_at(disks.get(n)?, "/image")?,
                 ))
             }
+        }
+    }
+
+    fn is_unfit(&self, spec: &Value) -> bool {
+        let at = |path: String| spec.pointer(&format!("/{}", path.replace('.', "/")));
+        let is_no_text = |value: &Value| !(value.is_null() || value.is_string());
+        match self {
+            Text(path) => at((*path).to_owned()).is_some_and(is_no_text),
+            Urn(path) => URN
+                .iter()
+                .any(|part| at(format!("{path}.{part}")).is_some_and(is_no_text)),
+            BootDisk => list_at(spec, "/disks")
+                .iter()
+                .any(|disk| disk.pointer("/image").is_some_and(is_no_text)),
         }
     }
 
