@@ -27,7 +27,7 @@ const MAX_IMAGE: usize = 512;
 
 /// Longest reason and fix, in characters: with [`ALLOW`] and what the API server says before them
 /// (200 characters) the message stays below the 1,024 of an Event.
-const MAX_MESSAGE: usize = 720;
+const MAX_MESSAGE: usize = 750;
 
 /// In the place of a fix, where sets of one image have different ones.
 const SEVERAL: &str = "`oc skewguard audit` has one for each set of this image";
