@@ -30,6 +30,9 @@ impl Output for Nobody {
     }
 }
 
+/// Path at which the machine-config-server takes failures.
+const FAILURE: &str = "/v1/node-failure";
+
 /// With a password where Go prints one.
 const JOURNAL: &str = "Trying to pull quay.io/a...\n\u{fffd}Error: initializing source docker://quay.io/a: pinging container registry quay.io: Get \"https://quay.io/v2/\": proxyconnect tcp: dial tcp: lookup http on 10.0.0.2:53: no such host, http://robot:hunter2#@proxy:3128\n";
 
@@ -81,6 +84,7 @@ fn the_cluster_takes_the_cause_by_name_and_nothing_of_the_journal() {
             while ["bootimagereports", "events"]
                 .iter()
                 .any(|plural| server.objects(plural).is_empty())
+                || !server.seen().iter().any(|seen| seen.path == FAILURE)
             {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -107,7 +111,17 @@ fn the_cluster_takes_the_cause_by_name_and_nothing_of_the_journal() {
         let note = event["note"].as_str().unwrap();
         assert!(note.contains("; cause ProxyInvalid: the proxy "), "{note}");
         for seen in server.seen() {
-            assert_eq!((seen.user.as_str(), seen.status), (BOOTSTRAP_USER, 201));
+            let is_failure = seen.path == FAILURE;
+            if is_failure {
+                let told = ["pool", "nodeID", "stage", "errorMessage"].map(|name| &seen.body[name]);
+                assert_eq!(told, ["worker", "worker-1", "first-boot", note]);
+            }
+            let as_whom = if is_failure {
+                ("", 202)
+            } else {
+                (BOOTSTRAP_USER, 201)
+            };
+            assert_eq!((seen.user.as_str(), seen.status), as_whom);
             let body = seen.body.to_string();
             for secret in ["hunter2", "proxyconnect", "10.0.0.2"] {
                 assert!(!body.contains(secret), "{secret}: {body}");
@@ -120,13 +134,23 @@ fn the_cluster_takes_the_cause_by_name_and_nothing_of_the_journal() {
 fn stalled(server: &ApiServer, over: Over) -> Node {
     let node = Node::new("worker-1", over);
     server.write_kubeconfigs(&node.path(""));
-    let verdict = serde_json::to_string(&verdict("rhcos-4.18-allowed")).unwrap();
+    let mut verdict = json!(verdict("rhcos-4.18-allowed"));
+    verdict["policy"]["reportToMachineConfigServer"] = json!(true);
+    let annotation = "machineconfiguration.openshift.io/machineConfigServerURL";
     let state = json!({
         "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState",
         "firstBoot": { "machineId": "0123456789abcdef0123456789abcdef", "total": 1790, "waited": 1790 },
     });
     for (path, text) in [
-        ("run/skewguard/verdict.json", verdict.as_str()),
+        ("run/skewguard/verdict.json", &*verdict.to_string()),
+        (
+            "etc/machine-config-daemon/mcs-ca-bundle.crt",
+            &server.ca_pem(),
+        ),
+        (
+            "etc/machine-config-daemon/node-annotations.json",
+            &json!({ annotation: server.url() }).to_string(),
+        ),
         ("etc/ignition-machine-config-encapsulated.json", "{}"),
         ("var/lib/skewguard/report-state.json", &state.to_string()),
     ] {
