@@ -7,6 +7,21 @@ from urllib.parse import quote, unquote_to_bytes
 
 from . import graph
 
+# The bootstrap identity of a cluster that is not there.
+KUBECONFIG = """apiVersion: v1
+kind: Config
+clusters:
+- name: local
+  cluster: {server: "https://api-int.cluster.example.com:6443"}
+users:
+- name: kubelet
+  user: {token: not-a-token}
+contexts:
+- name: kubelet
+  context: {cluster: local, user: kubelet}
+current-context: kubelet
+"""
+
 IGNITION_VERSION = "3.2.0"
 # Of the OS image; the MCO enables it.
 OPEN_VSWITCH = {"name": "openvswitch.service", "enabled": True}

@@ -14,19 +14,6 @@ from .nspawn import Container
 from .patience import BOOT
 from .sysroot import IMAGES, STATEROOT, boot_entries, choose_image, deployment
 
-UNKNOWN_KUBECONFIG = """apiVersion: v1
-kind: Config
-clusters:
-- name: local
-  cluster: {server: "https://api-int.cluster.example.com:6443"}
-users:
-- name: kubelet
-  user: {token: not-a-token}
-contexts:
-- name: kubelet
-  context: {cluster: local, user: kubelet}
-current-context: kubelet
-"""
 FROM_IMAGE = object()
 
 
@@ -51,7 +38,7 @@ class Setup:
     os_release: str | None = None
     kernel_arguments: str = "ignition.platform.id=metal"
     files: dict = field(default_factory=dict)
-    kubeconfig: str = UNKNOWN_KUBECONFIG
+    kubeconfig: str = cluster.KUBECONFIG
     # The user data, where it is all that the machine gets: nothing is served, and nothing is delivered otherwise.
     whole: dict | None = None
 

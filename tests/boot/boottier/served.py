@@ -5,19 +5,6 @@ from . import cluster
 # Wiring, and the release that the config names: HyperShift's names none.
 CASES = {"wiring-a": ("a", "4.13.0"), "wiring-b": ("b", "4.22.0"), "hypershift": ("b", None)}
 OS_IMAGE = "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:" + "ab" * 32
-KUBECONFIG = """apiVersion: v1
-kind: Config
-clusters:
-- name: local
-  cluster: {server: "https://api-int.cluster.example.com:6443"}
-users:
-- name: kubelet
-  user: {token: not-a-token}
-contexts:
-- name: kubelet
-  context: {cluster: local, user: kubelet}
-current-context: kubelet
-"""
 
 
 def machine_config(case):
