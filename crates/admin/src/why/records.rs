@@ -6,6 +6,7 @@ use super::moment::{Moment, go_duration};
 use super::request_name::{NODE_USER, node_of_request};
 use crate::audit::cluster::fields::{list_at, str_at, text_at};
 use crate::audit::cluster::kind_table::CLUSTER_API;
+use crate::audit::cluster::nodes::reporter;
 use crate::text::printable;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -218,12 +219,6 @@ impl Report {
                 .and_then(Value::as_u64)
                 .unwrap_or_default(),
         });
-        let names = ["/report/node/hostname", "/report/node/productUUID"]
-            .into_iter()
-            .filter_map(|path| text_at(object, path));
-        let addresses = list_at(object, "/report/node/addresses")
-            .iter()
-            .filter_map(|address| text_at(address, ""));
         Self {
             meta: Meta::of(object),
             observed: moment(object, "/report/observedAt"),
@@ -235,10 +230,7 @@ impl Report {
             remediation: text_at(object, "/report/remediation/text")
                 .map(|text| without_hint(&text)),
             progress,
-            names: names
-                .chain(addresses)
-                .map(|name| name.to_ascii_lowercase())
-                .collect(),
+            names: reporter(object),
         }
     }
 

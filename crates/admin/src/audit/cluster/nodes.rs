@@ -126,18 +126,23 @@ pub(crate) struct NodeReport {
 
 impl NodeReport {
     pub(crate) fn of(object: &Value) -> Self {
-        let names = ["/report/node/hostname", "/report/node/productUUID"]
-            .into_iter()
-            .filter_map(|path| text_at(object, path));
-        let addresses = list_at(object, "/report/node/addresses")
-            .iter()
-            .filter_map(|address| text_at(address, ""));
         Self {
             metadata: Metadata::of(object),
             // Agents before 0.1.0 had no verdict of its own there.
             version: text_at(object, "/report/verdict/bootImage/version")
                 .or_else(|| text_at(object, "/report/bootImage/version")),
-            identities: lower_case(names.chain(addresses)),
+            identities: reporter(object),
         }
     }
+}
+
+/// Names and addresses of the node that made a report, in lower case.
+pub(crate) fn reporter(report: &Value) -> Vec<String> {
+    let names = ["/report/node/hostname", "/report/node/productUUID"]
+        .into_iter()
+        .filter_map(|path| text_at(report, path));
+    let addresses = list_at(report, "/report/node/addresses")
+        .iter()
+        .filter_map(|address| text_at(address, ""));
+    lower_case(names.chain(addresses))
 }
