@@ -215,7 +215,7 @@ fn the_job_may_patch_the_status_of_machines_and_nothing_else() {
         .unwrap()
         .iter()
         .map(|arg| match arg.as_str().unwrap() {
-            "/work/conditions.sh" => file_name,
+            "/shared/conditions.sh" => file_name,
             "/etc/skewguard/policy.json" => policy.to_str().unwrap(),
             arg => arg,
         })
