@@ -12,7 +12,7 @@ pub(crate) mod results;
 
 pub(crate) use cluster::objects::Objects;
 pub(crate) use cluster::target::is_okd;
-pub(crate) use judge::own::{RefusedOwn, refused_machines, refused_own};
+pub(crate) use judge::own::{RefusedOwn, refused_own};
 pub(crate) use results::birth::BirthAudit;
 pub(crate) use results::set::{KnownBy, SetAudit, SetException};
 pub(crate) use results::{

@@ -85,9 +85,6 @@ pub const AUDITOR: &str = include_str!("../../../../dist/manifests/auditor/audit
 /// `dist/manifests/why/why.yaml`: what `oc skewguard why` reads beside.
 pub const WHY: &str = include_str!("../../../../dist/manifests/why/why.yaml");
 
-/// `dist/manifests/conditions`: the job that writes conditions of Machines.
-const CONDITIONS: &str = include_str!("../../../../dist/manifests/conditions/conditions.yaml");
-
 /// `dist/manifests/dashboard`: the console's dashboard of boot images.
 pub const DASHBOARD: &str = include_str!("../../../../dist/manifests/dashboard/dashboard.yaml");
 
@@ -106,11 +103,6 @@ impl Manifests {
         }
         files.join("---\n")
     }
-}
-
-/// The job that writes conditions of Machines, as YAML documents.
-pub fn conditions(image: &ImageReference, policy: &str) -> String {
-    job(CONDITIONS, image, policy).join("---\n")
 }
 
 /// A job of the program, with what it reads: rights, and the policy.

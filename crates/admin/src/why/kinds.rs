@@ -83,8 +83,6 @@ pub(super) fn condition<'a>(all: &'a [Condition], kind: &str) -> Option<&'a Cond
 #[derive(Debug, Default)]
 pub(super) struct Machine {
     pub(super) meta: Meta,
-    /// Its `resourceVersion`.
-    pub(super) version: String,
     pub(super) is_of_cluster_api: bool,
     pub(super) is_deleting: bool,
     pub(super) phase: Option<String>,
@@ -127,7 +125,6 @@ impl Machine {
         };
         Self {
             meta: Meta::of(object),
-            version: text_at(object, "/metadata/resourceVersion").unwrap_or_default(),
             is_of_cluster_api: group == CLUSTER_API,
             is_deleting: object.pointer("/metadata/deletionTimestamp").is_some(),
             phase: text_at(object, "/status/phase"),

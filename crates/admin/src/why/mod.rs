@@ -8,7 +8,6 @@
 mod approver_line;
 mod case;
 mod certificate;
-mod conditions;
 mod explain;
 mod facts;
 mod finding;
@@ -33,7 +32,6 @@ mod server_log;
 mod told;
 mod user_data;
 
-pub(crate) use conditions::{ConditionPatch, condition_patches};
 pub(crate) use explain::{Judged, JudgedSets, Question, why};
 pub(crate) use facts::Facts;
 pub(crate) use report::{Explanation, Mark, Stage, WhyReport};

@@ -262,18 +262,3 @@ fn the_ignition_servers_log_is_read_in_its_namespace() {
     assert_eq!(only(&found)["stage"], "Unknown", "{found:#}");
     assert_eq!(found["unread"][0]["what"], "pods/log");
 }
-
-/// The job reads what the audit reads: no log, no Secret beside the audit's, no Event.
-#[test]
-fn conditions_are_decided_by_what_the_audit_reads() {
-    let served = served("refused", |_| {});
-    let (script, err, exit) = why(&served, &["--print-commands", "conditions"]);
-    assert_eq!(exit, Exit::Done, "{err}");
-    assert_eq!(script.matches("oc patch ").count(), 1, "{script}");
-    assert!(script.contains(WAITS) && script.contains(r#""status":"False""#));
-    for seen in served.server.seen() {
-        let others = ["/log", "/events", "/certificatesigningrequests", "/pods"];
-        let is_other = others.iter().any(|other| seen.path.contains(other));
-        assert!(seen.method == "GET" && !is_other, "{}", seen.path);
-    }
-}

@@ -1,7 +1,6 @@
 //! `oc skewguard why`, as a whole: on gathers of a cluster, one for each stage at which a machine can
 //! stop, on what is broken, and (`live`) on an API server.
 
-mod conditions;
 mod gather;
 mod hosted;
 mod input;

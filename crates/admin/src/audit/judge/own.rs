@@ -3,12 +3,9 @@
 
 use super::image_versions::Lookup;
 use super::sets::{self, Set};
-use super::upkeep;
 use super::verdicts::verdict;
 use crate::audit::cluster::kind_table::NODE_POOL;
-use crate::audit::cluster::kinds::{Machine, Metadata};
 use crate::audit::cluster::objects::Objects;
-use crate::audit::results::set::{KnownBy, SetAudit};
 use crate::policy::Mode;
 use crate::verdict::{Action, PolicyInput};
 use std::collections::BTreeMap;
@@ -54,41 +51,6 @@ pub(crate) fn refused_own(
     };
     let to_refused = |((version, pool), why)| RefusedOwn { version, pool, why };
     Ok(found.into_iter().map(to_refused).collect())
-}
-
-/// The Machines whose own images a policy refuses, by namespace and name, each with a sentence. Images
-/// that only a report names are left out: that is a claim.
-pub(crate) fn refused_machines(
-    objects: &Objects,
-    policy: &PolicyInput,
-) -> BTreeMap<(String, String), String> {
-    let lookup = Lookup::new(objects);
-    let stream = upkeep::stream(objects, None, None);
-    let refused = |machine: &Machine| {
-        let set = Set {
-            image: objects.image_of(&machine.metadata, &machine.source),
-            row: SetAudit {
-                stream: stream.clone(),
-                ..SetAudit::default()
-            },
-            ..Set::default()
-        };
-        let set = set.known_by(&lookup);
-        let known = set.known.as_ref()?;
-        if known.by == KnownBy::Report {
-            return None;
-        }
-        let release = objects.release.as_deref();
-        let verdict = verdict(&set, Some(&known.version), policy, release);
-        let Metadata {
-            namespace, name, ..
-        } = &machine.metadata;
-        let key = (namespace.clone(), name.clone());
-        (verdict.action == Action::Block)
-            .then(|| (key, format!("{} ({})", verdict.message, known.version)))
-    };
-    let machines = objects.machines.iter();
-    machines.filter_map(refused).collect()
 }
 
 /// Reason why a version is refused in a pool.

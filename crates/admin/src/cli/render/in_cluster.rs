@@ -7,7 +7,7 @@ use crate::cli::{Exit, Failure, Io, read_file, read_once};
 use crate::policy::{self as policies, Mode};
 use crate::render::admission::{Images, documents};
 use crate::render::alerts::{AlertingRule, Born, Refused};
-use crate::render::manifests::{self, DASHBOARD, ImageReference};
+use crate::render::manifests::DASHBOARD;
 use crate::render::yaml;
 use crate::text::hex;
 use crate::version::Release;
@@ -141,37 +141,6 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
         comments(&facts),
         documents(&images, policy.mode)
     )?;
-    Ok(Exit::Done)
-}
-
-/// A job that writes a condition into refused Machines (YAML)
-///
-/// Every hour: BootImageAllowed=False on each Machine that has no Node, whose node reported that it
-/// was refused, and whose own image the policy refuses, too. A MachineHealthCheck of
-/// cluster.x-k8s.io acts on it (Cluster API 1.12 and later); that of machine.openshift.io looks at
-/// no condition of a Machine. Needs `render manifests`. Make it again when the policy changes.
-#[derive(Debug, clap::Args)]
-#[command(after_help = concat!("\
-Example:
-  oc skewguard render conditions --policy policy.json \\
-    --image registry.example.com/skewguard-cli:0.1.0 | oc apply -f -
-
-More:
-  ", crate::docs!("did-not-join.md"))
-)]
-pub(super) struct ConditionsArgs {
-    /// Skew policy, JSON or YAML, or - for standard input.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    policy: PathBuf,
-    /// The container image of this program.
-    #[arg(long, value_name = "IMAGE")]
-    image: ImageReference,
-}
-
-pub(super) fn conditions(args: &ConditionsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let (bytes, _) = policy(&args.policy, io)?;
-    let policy = String::from_utf8(bytes).map_err(about(&args.policy))?;
-    write!(io.out, "{}", manifests::conditions(&args.image, &policy))?;
     Ok(Exit::Done)
 }
 

@@ -38,7 +38,6 @@ enum What {
     Alerts(in_cluster::AlertsArgs),
     Admission(in_cluster::AdmissionArgs),
     Dashboard(in_cluster::DashboardArgs),
-    Conditions(in_cluster::ConditionsArgs),
 }
 
 /// Parts that are delivered.
@@ -202,7 +201,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         What::Alerts(args) => in_cluster::alerts(args, io),
         What::Admission(args) => in_cluster::admission(args, io),
         What::Dashboard(in_cluster::DashboardArgs {}) => in_cluster::dashboard(io),
-        What::Conditions(args) => in_cluster::conditions(args, io),
     }
 }
 

@@ -4,17 +4,14 @@ pub(super) mod live;
 mod markdown;
 mod text;
 
-use super::audit::forms::shell::word;
 use super::audit::{cluster, input, parse_time, starter};
 use super::{Exit, Failure, Io, named, named_policy, read_once};
 use crate::audit::cluster::kind_table::{self, ESTIMATED};
 use crate::audit::cluster::listener::held;
 use crate::audit::input::login::LoginRequest;
-use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit, refused_machines};
+use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
 use crate::why::moment::Moment;
-use crate::why::{
-    ConditionPatch, Facts, Judged, JudgedSets, Question, WhyReport, condition_patches, why,
-};
+use crate::why::{Facts, Judged, JudgedSets, Question, WhyReport, why};
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -36,7 +33,6 @@ enum Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Script {
     Objects,
-    Conditions,
 }
 
 #[derive(Debug, clap::Args)]
@@ -68,14 +64,12 @@ pub(super) struct Args {
     /// archives such as a must-gather; - is standard input.
     #[arg(long, value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
-    /// Print a script, and do nothing else. objects: gathers into ./objects what --from reads.
-    /// conditions: writes BootImageAllowed=False into the status of Machines that reported a refusal
-    /// and whose own image the policy refuses; `render conditions` runs it every hour.
+    /// Print a script that gathers into ./objects what --from reads, and do nothing else.
     #[arg(
         long,
         value_enum,
         hide_possible_values = true,
-        value_name = "objects|conditions",
+        value_name = "objects",
         num_args = 0..=1,
         default_missing_value = "objects",
         conflicts_with_all = ["names", "output"]
@@ -113,7 +107,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    if args.print_commands == Some(Script::Objects) {
+    if args.print_commands.is_some() {
         return print_gather(args, io);
     }
     let files = args.from.iter().chain(&args.kubeconfig).chain(&args.policy);
@@ -134,11 +128,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         );
     }
     let policy = policy.unwrap_or_else(|| starter(&objects));
-    if args.print_commands.is_some() {
-        let refused = refused_machines(&objects, &policy);
-        let script = conditions_script(&condition_patches(&facts, &refused, clock));
-        return write(args, &script, io);
-    }
     let result = audit(&objects, &policy, None, Vec::new(), false);
     let origin = origin.map(|origin| Origin {
         cluster_id: objects.cluster_id.clone(),
@@ -181,11 +170,7 @@ fn read(
         insecure: args.insecure_skip_tls_verify,
         is_one_of_many: false,
     };
-    let scope = match args.print_commands {
-        // What the audit reads has all that is needed.
-        Some(_) => cluster::Scope::All,
-        None => cluster::Scope::Why(facts, (clock, &args.names)),
-    };
+    let scope = cluster::Scope::Why(facts, (clock, &args.names));
     let (unread, origin) = cluster::read(asked, args.request_timeout, scope, objects, io)?;
     Ok((unread, Some(origin)))
 }
@@ -198,25 +183,6 @@ fn print_gather(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         return Ok(Exit::Usage);
     }
     write(args, &kind_table::commands(include_str!("gather.sh")), io)
-}
-
-/// A script of POSIX sh that patches the status of Machines.
-fn conditions_script(patches: &[ConditionPatch]) -> String {
-    let mut script = "#!/bin/sh\n# The condition BootImageAllowed of Machines that were refused, by `oc skewguard why`.\nfailed=0\n".to_owned();
-    for ConditionPatch {
-        resource,
-        namespace,
-        name,
-        patch,
-    } in patches
-    {
-        let (name, patch) = (word(name), word(&patch.to_string()));
-        script += &format!(
-            "oc patch {resource} -n {} {name} --subresource=status --type=json -p {patch} || failed=1\n",
-            word(namespace)
-        );
-    }
-    script + "exit $failed\n"
 }
 
 /// Writes a script to where it was asked for.
