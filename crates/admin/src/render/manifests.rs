@@ -1,5 +1,5 @@
 //! Objects that the cluster needs besides the MachineConfig: the files of `dist/manifests` as one stream,
-//! and the node disruption policy.
+//! and the entries of the node disruption policy.
 
 use super::yaml;
 use serde_json::json;
@@ -117,8 +117,8 @@ fn job(manifest: &str, image: &ImageReference, policy: &str) -> [String; 3] {
     [AUDITOR.to_owned(), yaml(&policy), job]
 }
 
-/// The node disruption policy that keeps the pool's nodes running while our files change, with a
-/// comment on how to apply it.
+/// The entries of the node disruption policy that keep the pool's nodes running while our files
+/// change, with a comment on how to apply them and on the way back.
 ///
 /// `operator.openshift.io/v1` MachineConfiguration, `spec.nodeDisruptionPolicy` (openshift/api,
 /// operator/v1/types_machineconfiguration.go; generally available from OpenShift 4.17). Files and
@@ -126,3 +126,7 @@ fn job(manifest: &str, image: &ImageReference, policy: &str) -> [String; 3] {
 /// adds these entries and touches no other. The action is `None`: what is delivered matters at a
 /// node's first boot only, and a restart of the gate on a joined node has no use.
 pub const NODE_DISRUPTION_POLICY: &str = include_str!("node-disruption-policy.yaml");
+
+/// The way back: a server-side apply under the same field manager that names none of the entries
+/// takes them away, and leaves the object to the cluster, whose own it is.
+pub const NODE_DISRUPTION_POLICY_REMOVAL: &str = include_str!("node-disruption-policy-remove.yaml");

@@ -1,7 +1,7 @@
-//! `render machineconfig` and `render manifests --node-disruption-policy`.
+//! `render machineconfig` and `render node-disruption-policy`.
 
 use super::ignition::assert_fields_of_spec;
-use super::{Desk, POLICY, data, file, program, unit_names};
+use super::{Desk, POLICY, data, file, program, repository, unit_names};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -116,7 +116,8 @@ fn the_head_says_how_to_apply_it_and_what_it_does_to_the_pool() {
 #
 # A new MachineConfig reboots the pool's existing nodes, one after another, unless the cluster's node disruption policy exempts these
 # files and units FIRST (OpenShift 4.17 and later):
-#   oc skewguard render manifests --node-disruption-policy | oc apply --server-side --field-manager=skewguard -f -
+#   oc skewguard render node-disruption-policy | oc apply --server-side --field-manager=skewguard -f -
+# Removing it (`oc delete mc`) rolls the pool out in the same way: take these exemptions away last.
 #
 # Policy: mode Enforce, 1 limit, sha256:3e4c651b35531d523c0e6b3633d8c1f2f5da0e03bcd44f056b53e6841ee3b7da.
 # Binary: for x86_64, 5,136 bytes packed, 5,120 unpacked. Nodes of another architecture go on without it.
@@ -418,7 +419,7 @@ fn the_node_disruption_policy_covers_exactly_what_the_machine_config_changes() {
         let (_, out, _) = desk.render(&[SMALL, &["--compression", packed]].concat());
         serde_saphyr::from_str(&out).unwrap()
     });
-    let (exit, out, err) = desk.render(&["manifests", "--node-disruption-policy"]);
+    let (exit, out, err) = desk.render(&["node-disruption-policy"]);
     assert_eq!((exit, err.as_str()), (0, ""));
     let object: Value = serde_saphyr::from_str(&out).unwrap();
     assert_eq!(object["kind"], "MachineConfiguration");
@@ -450,4 +451,60 @@ fn the_node_disruption_policy_covers_exactly_what_the_machine_config_changes() {
         names(&[&policy["units"]], "name"),
         names(&config.map(|config| &config["systemd"]["units"]), "name")
     );
+}
+
+/// It names none of the entries: a server-side apply under the same field manager takes them away.
+#[test]
+fn the_way_back_of_the_node_disruption_policy_takes_its_own_entries_alone() {
+    let desk = Desk::new();
+    let (_, forth, _) = desk.render(&["node-disruption-policy"]);
+    let (exit, back, err) = desk.render(&["node-disruption-policy", "--remove"]);
+    assert_eq!((exit, err.as_str()), (0, ""));
+    let object: Value = serde_saphyr::from_str(&back).unwrap();
+    assert_eq!(
+        object,
+        json!({ "apiVersion": "operator.openshift.io/v1", "kind": "MachineConfiguration", "metadata": { "name": "cluster" }, "spec": {} })
+    );
+    // Both say what the help says.
+    let (_, help, _) = desk.render(&["node-disruption-policy", "--help"]);
+    let line = |text: &str| text.replace(" |\n    oc", " | oc");
+    for command in [
+        "oc skewguard render node-disruption-policy --remove | oc apply --server-side --field-manager=skewguard -f -",
+    ] {
+        for text in [&forth, &back, &line(&help)] {
+            assert!(text.contains(command), "{text}");
+        }
+    }
+    for text in [&forth, &back, &help] {
+        assert!(text.contains(" `oc delete` it: "), "{text}");
+    }
+}
+
+/// The commands under a heading of a help text, and those of docs/quick-start.md, word by word.
+#[test]
+fn the_recipe_of_the_help_is_that_of_the_quick_start() {
+    let words = |text: &str| -> Vec<String> {
+        let text = text.replace("&&\n", "\n").replace("\\\n", " ");
+        text.split_whitespace().map(str::to_owned).collect()
+    };
+    let (_, help, _) = Desk::new().render(&["machineconfig", "--help"]);
+    let (_, recipe) = help
+        .split_once("From nothing to a pool that warns")
+        .unwrap();
+    let (_, recipe) = recipe.split_once("reboot.\n").unwrap();
+    let (recipe, _) = recipe.split_once("\n\n").unwrap();
+    let page = std::fs::read_to_string(repository().join("docs/quick-start.md")).unwrap();
+    let blocks = page.split("```").skip(1).step_by(2);
+    let commands: Vec<String> = blocks.flat_map(|block| words(&block[2..])).collect();
+    let commands = commands.join(" ");
+    // Each of its commands, and in their order.
+    let mut rest = commands.as_str();
+    for command in recipe.split("&&\n") {
+        let command = words(command).join(" ");
+        let at = rest
+            .find(&command)
+            .unwrap_or_else(|| panic!("{command}: {rest}"));
+        rest = &rest[at + command.len()..];
+    }
+    assert!(rest.contains("audit --print-commands labels"), "{rest}");
 }

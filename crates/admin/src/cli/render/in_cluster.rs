@@ -1,5 +1,5 @@
-//! `oc skewguard render alerts`, `admission` and `dashboard`: what makes the cluster itself tell, and
-//! refuse, without a component of ours.
+//! `oc skewguard render alerts`, `admission`, `node-disruption-policy` and `dashboard`: what makes the
+//! cluster itself tell, and refuse, without a component of ours.
 
 use super::{about, policy};
 use crate::cli::parse_release;
@@ -7,7 +7,7 @@ use crate::cli::{Exit, Failure, Io, read_file, read_once};
 use crate::policy::{self as policies, Mode};
 use crate::render::admission::{Images, documents};
 use crate::render::alerts::{AlertingRule, Born, Refused};
-use crate::render::manifests::DASHBOARD;
+use crate::render::manifests::{DASHBOARD, NODE_DISRUPTION_POLICY, NODE_DISRUPTION_POLICY_REMOVAL};
 use crate::render::yaml;
 use crate::text::hex;
 use crate::version::Release;
@@ -141,6 +141,36 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
         comments(&facts),
         documents(&images, policy.mode)
     )?;
+    Ok(Exit::Done)
+}
+
+/// What lets skewguard's files change without a reboot of the nodes (YAML)
+///
+/// Entries of the cluster's node disruption policy: the files and units of `render machineconfig`, with
+/// the action None. It is for a server-side apply under a field manager of its own, which adds these
+/// entries to the cluster's own object and touches nothing else in it. Never `oc delete` it: the
+/// operator would make MachineConfiguration/cluster anew without your settings, such as an opt-out of
+/// boot image updates. Needs OpenShift 4.17 or later.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Before the first MachineConfig, and the way back after the last is deleted:
+  oc skewguard render node-disruption-policy |
+    oc apply --server-side --field-manager=skewguard -f -
+  oc skewguard render node-disruption-policy --remove |
+    oc apply --server-side --field-manager=skewguard -f -")]
+pub(super) struct NodeDisruptionArgs {
+    /// What takes the entries away again, applied in the same way.
+    #[arg(long)]
+    remove: bool,
+}
+
+pub(super) fn node_disruption(args: &NodeDisruptionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let yaml = if args.remove {
+        NODE_DISRUPTION_POLICY_REMOVAL
+    } else {
+        NODE_DISRUPTION_POLICY
+    };
+    write!(io.out, "{yaml}")?;
     Ok(Exit::Done)
 }
 

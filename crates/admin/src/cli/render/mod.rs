@@ -9,9 +9,7 @@ use crate::policy;
 use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
 use crate::render::machineconfig::{MachineConfig, config, header, role, warning};
-use crate::render::manifests::{
-    AUDITOR, Audit, ImageReference, Manifests, NODE_DISRUPTION_POLICY, WHY,
-};
+use crate::render::manifests::{AUDITOR, Audit, ImageReference, Manifests, WHY};
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
 use crate::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, Sizes, figure, rest_of_rendered};
 use crate::render::{json, yaml};
@@ -35,6 +33,8 @@ enum What {
     Ignition(IgnitionArgs),
     Pointer(PointerArgs),
     Manifests(ManifestsArgs),
+    #[command(name = "node-disruption-policy")]
+    NodeDisruption(in_cluster::NodeDisruptionArgs),
     Alerts(in_cluster::AlertsArgs),
     Admission(in_cluster::AdmissionArgs),
     Dashboard(in_cluster::DashboardArgs),
@@ -72,12 +72,24 @@ struct Content {
 /// storage.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-From nothing to a pool that warns:
-  oc skewguard policy init >policy.json
-  oc skewguard render manifests --node-disruption-policy |
-    oc apply --server-side --field-manager=skewguard -f -
+From nothing to a pool that warns, on OpenShift 4.17 or later. Where a
+wait runs out of time, go no further: the nodes would reboot.
+  oc skewguard policy init >policy.json &&
+  oc skewguard render manifests | oc apply -f - &&
+  oc skewguard render node-disruption-policy |
+    oc apply --server-side --field-manager=skewguard -f - &&
+  timeout 120 sh -c 'until oc get machineconfiguration cluster \\
+    -o jsonpath=\"{.status.nodeDisruptionPolicyStatus.clusterPolicies.files[*].path}\" |
+    grep -qw /etc/skewguard/policy.json; do sleep 2; done' &&
   oc skewguard render machineconfig --role worker --policy policy.json |
-    oc apply --server-side -f -")]
+    oc apply --server-side -f - &&
+  timeout 1800 sh -c 'until oc get mcp worker \\
+    -o jsonpath=\"{.status.configuration.source[*].name}\" |
+    grep -qw 99-worker-skewguard; do sleep 10; done'
+
+And back, while the exemptions are still there; without them that
+reboots the nodes, one after another, as a new MachineConfig does:
+  oc delete mc 99-worker-skewguard")]
 struct MachineConfigArgs {
     /// The pool: worker, master, or a custom one.
     #[arg(long, value_name = "POOL", default_value = "worker", value_parser = role)]
@@ -160,32 +172,23 @@ Examples:
   oc get bootimagereports -n skewguard")]
 struct ManifestsArgs {
     /// Without the admission policies, for clusters before Kubernetes 1.30 (OpenShift 4.17).
-    #[arg(long, conflicts_with = "node_disruption_policy")]
+    #[arg(long)]
     base: bool,
     /// With a nightly job that deletes reports older than 30 days.
-    #[arg(long, conflicts_with = "node_disruption_policy")]
+    #[arg(long)]
     prune: bool,
     /// With an audit every hour, in the cluster, of the policy that --policy names; IMAGE is the
     /// container image of this program.
-    #[arg(
-        long,
-        value_name = "IMAGE",
-        requires = "policy",
-        conflicts_with = "node_disruption_policy"
-    )]
+    #[arg(long, value_name = "IMAGE", requires = "policy")]
     audit: Option<ImageReference>,
     /// Skew policy for --audit, JSON or YAML, or - for standard input.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, requires = "audit")]
     policy: Option<PathBuf>,
     /// With a dashboard for the console.
-    #[arg(long, conflicts_with = "node_disruption_policy")]
-    dashboard: bool,
-    /// The node disruption policy that lets skewguard's files change without a reboot (OpenShift
-    /// 4.17 and later).
     #[arg(long)]
-    node_disruption_policy: bool,
+    dashboard: bool,
     /// The ClusterRole for `oc skewguard audit`, and nothing else.
-    #[arg(long, conflicts_with_all = ["base", "prune", "audit", "dashboard", "node_disruption_policy"])]
+    #[arg(long, conflicts_with_all = ["base", "prune", "audit", "dashboard"])]
     auditor: bool,
     /// With --auditor: also the ClusterRole and the Roles for `oc skewguard why`.
     #[arg(long, requires = "auditor")]
@@ -198,6 +201,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         What::Ignition(args) => ignition(args, io),
         What::Pointer(args) => pointer(args, io),
         What::Manifests(args) => manifests(args, io),
+        What::NodeDisruption(args) => in_cluster::node_disruption(args, io),
         What::Alerts(args) => in_cluster::alerts(args, io),
         What::Admission(args) => in_cluster::admission(args, io),
         What::Dashboard(in_cluster::DashboardArgs {}) => in_cluster::dashboard(io),
@@ -318,8 +322,6 @@ fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
         format!("{AUDITOR}---\n{WHY}")
     } else if args.auditor {
         AUDITOR.to_owned()
-    } else if args.node_disruption_policy {
-        NODE_DISRUPTION_POLICY.to_owned()
     } else {
         Manifests {
             base_only: args.base,
