@@ -1,7 +1,7 @@
 #!/bin/bash
 ## kola:
 ##   description: Verify that a boot image that the policy allows goes on as without skewguard.
-##   tags: "openshift skewguard platform-independent"
+##   tags: "skewguard platform-independent"
 ##   exclusive: true
 ##   timeoutMin: 10
 

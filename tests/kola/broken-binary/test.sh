@@ -3,7 +3,7 @@
 ##   description: Verify that a node whose skewguard cannot run goes on as without skewguard,
 ##     whatever the policy says.
 ##   # What unpacks a broken binary may have failed, and says so.
-##   tags: "openshift skewguard platform-independent skip-base-checks"
+##   tags: "skewguard platform-independent skip-base-checks"
 ##   exclusive: true
 ##   timeoutMin: 10
 

@@ -3,7 +3,7 @@
 ##   description: Verify that a boot image that the policy denies is held before its rebase,
 ##     that the console says so, and that `skewguard allow` lets it through.
 ##   # skewguard.service is failed here, and so is what it holds.
-##   tags: "openshift skewguard platform-independent skip-base-checks"
+##   tags: "skewguard platform-independent skip-base-checks"
 ##   exclusive: true
 ##   timeoutMin: 10
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 ## kola:
 ##   description: Verify that a policy in mode Warn decides, says so, and holds nothing.
-##   tags: "openshift skewguard platform-independent"
+##   tags: "skewguard platform-independent"
 ##   exclusive: true
 ##   timeoutMin: 10
 
