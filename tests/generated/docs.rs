@@ -50,6 +50,23 @@ fn anchor(heading: &str) -> String {
     .collect()
 }
 
+/// Address of the pages on the main branch.
+const OURS: &str = "https://github.com/skewguard/skewguard/blob/main/";
+
+/// The proposal is pasted into another repository: its links are whole, or lead to itself.
+#[test]
+fn the_proposal_links_to_no_path_of_this_repository() {
+    let text = read(&root().join("docs/dev/enhancement.md"));
+    let links = links(&text);
+    assert!(links.iter().filter(|link| link.starts_with(OURS)).count() > 5);
+    for link in links {
+        assert!(
+            link.starts_with("https://") || link.starts_with('#'),
+            "{link}"
+        );
+    }
+}
+
 #[test]
 fn every_link_of_the_documents_leads_somewhere() {
     let mut pages = files(&root().join("docs"), ".md");
@@ -59,12 +76,14 @@ fn every_link_of_the_documents_leads_somewhere() {
     let (mut checked, mut broken) = (0, vec![]);
     for page in &pages {
         let text = read(page);
-        for link in links(&text)
-            .into_iter()
-            .filter(|link| !link.starts_with("http"))
-        {
+        for link in links(&text) {
             let (path, fragment) = link.split_once('#').unwrap_or((link, ""));
-            let target = if path.is_empty() {
+            // A page that is made to be taken elsewhere names ours by their whole addresses.
+            let target = if let Some(path) = path.strip_prefix(OURS) {
+                root().join(path)
+            } else if link.starts_with("http") {
+                continue;
+            } else if path.is_empty() {
                 page.clone()
             } else {
                 page.parent().unwrap().join(path)
