@@ -83,7 +83,12 @@ const LIMIT: usize = 5;
 
 #[test]
 fn doc_comments_open_with_a_noun_or_a_verb() {
-    for folder in ["src", "crates/core/src", "crates/admin/src"] {
+    for folder in [
+        "src",
+        "crates/core/src",
+        "crates/cluster/src",
+        "crates/admin/src",
+    ] {
         let (mut all, mut found) = (0, vec![]);
         for file in files(&root().join(folder), ".rs") {
             let mut before = false;

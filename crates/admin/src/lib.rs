@@ -4,7 +4,6 @@
 pub mod audit;
 pub mod cli;
 mod data;
-pub(crate) mod file;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
 pub(crate) mod gzip;

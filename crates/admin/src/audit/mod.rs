@@ -2,16 +2,17 @@
 //! node.
 //!
 //! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which [`text`] shows to a
-//! person: all of that is pure. What no object says stays unknown. [`input::fetch`] reads the objects
-//! from the API server that [`input::login`] finds.
+//! person: all of that is pure. What no object says stays unknown. [`skewguard_cluster`]
+//! reads the objects.
 
-pub mod cluster;
-pub mod input;
 mod judge;
 pub(crate) mod results;
 
+pub use skewguard_cluster::kinds as cluster;
+
 pub(crate) use cluster::objects::Objects;
 pub(crate) use cluster::target::is_okd;
+pub(crate) use judge::operator::operator_settings;
 pub(crate) use judge::own::{RefusedOwn, refused_own};
 pub(crate) use results::birth::BirthAudit;
 pub(crate) use results::set::{KnownBy, SetAudit, SetException};
@@ -23,7 +24,7 @@ pub(crate) use results::{
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
-use cluster::{kinds, settings, target};
+use cluster::{machines, settings, target};
 use judge::image_versions::Lookup;
 use judge::verdicts::judge;
 use judge::{births, missing, node_classes, operator, sets, skew, upkeep, without_set};
@@ -268,7 +269,7 @@ fn lost_alephs(objects: &Objects) -> usize {
 
 /// Machines that were made and have not joined, the longest waiting first.
 fn provisioned(objects: &Objects) -> Vec<Provisioned> {
-    let waiting = |machine: &kinds::Machine| {
+    let waiting = |machine: &machines::Machine| {
         Some(Provisioned {
             since: machine.provisioned.clone()?,
             namespace: machine.metadata.namespace.clone(),

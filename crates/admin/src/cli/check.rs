@@ -2,12 +2,12 @@
 
 use super::{Exit, Failure, Io, named, parse_release};
 use crate::aleph;
-use crate::file::read;
 use crate::policy::Mode;
 use crate::text::printable;
 use crate::verdict::{
     BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput, decide, text,
 };
+use skewguard_cluster::file::read;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]

@@ -2,12 +2,12 @@
 
 use super::{Exit, Failure, Io, TextOrJson};
 use crate::data::{PUBLISHED, PublishedImage, is_ami};
-use crate::file::read as read_named;
 use crate::text::printable_up_to;
 use crate::verdict::{BootImageStatus, text};
 use crate::version::ImageVersion;
-use crate::why::ignition_specs;
 use serde::Serialize;
+use skewguard_cluster::file::read as read_named;
+use skewguard_cluster::kinds::ignition_specs;
 use skewguard_core::command::read_once;
 use std::path::Path;
 

@@ -12,7 +12,6 @@ mod why;
 
 pub use skewguard_core::command::{Exit, Io};
 
-use crate::file::{name as named, read_start};
 use crate::lint::{Severity, lint};
 use crate::policy::MAX_BYTES;
 use crate::render::size::figure;
@@ -21,6 +20,7 @@ use crate::verdict::PolicyInput;
 use crate::yaml::for_nodes;
 use clap::{Parser, Subcommand, ValueEnum};
 use sha2::{Digest, Sha256};
+use skewguard_cluster::file::{name as named, read_start};
 use skewguard_core::command::{Failure, parse_release, read_once};
 use std::ffi::OsString;
 use std::path::Path;

@@ -43,7 +43,7 @@ impl<'a> Case<'a> {
         };
         let host = match subject {
             Subject::Host(host) => Some(host),
-            Subject::Machine(machine) => facts.host_of(machine, index),
+            Subject::Machine(machine) => index.host_of(machine),
             Subject::Agent(_) => None,
         };
         let agent = match subject {
@@ -207,34 +207,5 @@ impl<'a> Case<'a> {
         let source = format!("{}, condition {}", self.object(), condition.kind);
         let text = format!("{}: {}", condition.status, condition.says());
         self.see(source, condition.since, text);
-    }
-}
-
-impl Facts {
-    /// The host of a Machine, by its annotation, else by the host's consumer.
-    fn host_of<'a>(&'a self, machine: &Machine, index: &Index<'a>) -> Option<&'a Host> {
-        let by_annotation = machine.host.as_deref().and_then(|full_name| {
-            self.hosts
-                .iter()
-                .find(|host| host.meta.full_name() == full_name)
-        });
-        by_annotation.or_else(|| {
-            let key = (&*machine.meta.namespace, &*machine.meta.name);
-            index.hosts.get(&key).copied()
-        })
-    }
-
-    fn agent_of(&self, host: &Host) -> Option<&Agent> {
-        self.agents.iter().find(|agent| {
-            let shares = agent.addresses.iter().any(|ip| host.addresses.contains(ip));
-            shares || agent.hostname.as_deref() == Some(&host.meta.name)
-        })
-    }
-
-    /// The user data of a Machine; `None` where it was not read, or is no Ignition config.
-    pub(super) fn user_data_of(&self, machine: &Machine) -> Option<&super::user_data::UserData> {
-        let secret = machine.user_data.clone()?;
-        let key = (machine.meta.namespace.clone(), secret);
-        self.user_data.get(&key)?.as_ref()
     }
 }

@@ -1,13 +1,14 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
 use super::facts::Facts;
-use super::kinds::{Host, Node};
+use super::kinds::{Host, Machine, Node};
 use super::records::{CertificateRequest, Event, Report};
 use crate::audit::Unread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 pub(super) struct Index<'a> {
+    facts: &'a Facts,
     pub(super) nodes: BTreeMap<String, &'a Node>,
     /// By the Machine that a Node names.
     pub(super) nodes_of_machines: BTreeMap<&'a str, &'a Node>,
@@ -59,6 +60,7 @@ impl<'a> Index<'a> {
         let others = host_ips.chain(node_ips).chain(agent_ips).copied();
         let nodes = facts.nodes.values();
         Self {
+            facts,
             nodes: nodes
                 .clone()
                 .map(|node| (node.name.to_ascii_lowercase(), node))
@@ -83,6 +85,18 @@ impl<'a> Index<'a> {
                         .any(|unread| unread.what.starts_with("certificatesigningrequests")),
             internal_names: internal_names(facts),
         }
+    }
+
+    /// The host of a Machine, by its annotation, else by the host's consumer.
+    pub(super) fn host_of(&self, machine: &Machine) -> Option<&'a Host> {
+        let by_annotation = machine.host.as_deref().and_then(|full_name| {
+            let mut hosts = self.facts.hosts.iter();
+            hosts.find(|host| host.meta.full_name() == full_name)
+        });
+        by_annotation.or_else(|| {
+            let key = (&*machine.meta.namespace, &*machine.meta.name);
+            self.hosts.get(&key).copied()
+        })
     }
 
     /// The Events about an object, the oldest first.

@@ -5,32 +5,23 @@
 //! by somebody else: the Machine API, the machine-config-server, the node's own agent, the
 //! machine-approver.
 
-mod approver_line;
 mod case;
-mod certificate;
 mod explain;
-mod facts;
 mod finding;
 mod first_boot;
 mod hosted;
-mod ignition_server;
-pub(crate) mod ignition_specs;
 mod index;
-mod kinds;
 mod later;
-mod listen;
-mod log_lines;
-pub(crate) mod moment;
-mod records;
 mod remade;
 mod report;
-mod request_name;
 mod request_step;
 mod request_words;
-mod server_line;
-mod server_log;
 mod told;
-mod user_data;
+
+use skewguard_cluster::kinds::ignition_specs;
+use skewguard_cluster::logs::{ignition_server, server_line, server_log};
+use skewguard_cluster::moment;
+use skewguard_cluster::why::{facts, kinds, records};
 
 pub(crate) use explain::{Judged, JudgedSets, Question, why};
 pub(crate) use facts::Facts;

@@ -4,9 +4,9 @@ use super::run;
 use super::served::requests_of_every_kind;
 use crate::support::apiserver::schema::Schema;
 use serde_json::{Value, json};
-use skewguard_admin::audit::cluster::kind_table::INFRASTRUCTURE;
-use skewguard_admin::audit::cluster::kind_table::KINDS;
 use skewguard_admin::cli::Exit;
+use skewguard_cluster::kinds::kind_table::INFRASTRUCTURE;
+use skewguard_cluster::kinds::kind_table::KINDS;
 use std::collections::BTreeSet;
 
 fn role() -> Value {

@@ -3,8 +3,8 @@
 use crate::support::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
 use kube_client::Config;
 use secrecy::ExposeSecret;
-use skewguard_admin::audit::input::login::{self, Environment, Login, LoginRequest};
 use skewguard_admin::cli::Exit;
+use skewguard_cluster::connect::login::{self, Environment, Login, LoginRequest};
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -4,8 +4,8 @@
 use super::{POLICY, audit, fixture};
 use crate::support::apiserver::{ADMIN_TOKEN, ApiServer, Fault, Lists, Options, Validity};
 use serde_json::{Value, json};
-use skewguard_admin::audit::cluster::kind_table::KINDS;
 use skewguard_admin::cli::Exit;
+use skewguard_cluster::kinds::kind_table::KINDS;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;

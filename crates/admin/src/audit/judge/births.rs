@@ -2,7 +2,7 @@
 
 use super::image_versions::Lookup;
 use super::issues;
-use crate::audit::cluster::kinds::Machine;
+use crate::audit::cluster::machines::Machine;
 use crate::audit::cluster::nodes::Node;
 use crate::audit::cluster::target::meant_release;
 use crate::audit::results::birth::BirthAudit;

@@ -6,9 +6,9 @@
 //! `rhcos-INFRA` (Power VS), `INFRA-rhcos-image` (Google Cloud), `INFRA` and `INFRA-gen2` (Azure),
 //! `INFRA-base` (libvirt).
 
+use super::published_images;
 use super::sets::Set;
 use crate::audit::cluster::objects::Objects;
-use crate::audit::cluster::stream;
 use crate::audit::results::set::Estimate;
 use crate::audit::results::upkeep::Keeper;
 use crate::platform::Platform;
@@ -34,7 +34,7 @@ pub(crate) fn estimate(set: &Set, objects: &Objects) -> Option<(Estimate, ImageV
     let minor = installed.parse::<Release>().ok()?.minor;
     let mut version = ImageVersion::parse(&minor.to_string());
     version.ocp = Some(minor);
-    version.rhel = stream::rhel_of(minor);
+    version.rhel = published_images::rhel_of(minor);
     let estimate = Estimate {
         ocp_version: minor.to_string(),
         source: "InstalledRelease",

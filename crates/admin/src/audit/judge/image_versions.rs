@@ -6,7 +6,7 @@
 
 use super::published::{by_name, by_published};
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::kinds::Machine;
+use crate::audit::cluster::machines::Machine;
 use crate::audit::cluster::nodes::{Node, NodeReport};
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::site::Site;

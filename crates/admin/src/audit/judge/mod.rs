@@ -14,6 +14,7 @@ pub(crate) mod operator;
 pub(crate) mod own;
 pub(crate) mod platform_fixes;
 pub(crate) mod published;
+mod published_images;
 pub(crate) mod remedy;
 pub(crate) mod sets;
 pub(crate) mod skew;

@@ -208,60 +208,53 @@ fn value_difference(
     })
 }
 
-impl Objects {
-    /// Tells whether the cluster opted out of boot image skew enforcement.
-    pub(crate) fn is_opt_out(&self) -> bool {
-        self.skew.as_ref().is_some_and(|skew| skew.mode == "None")
-    }
-
-    /// Source of a policy that follows the cluster's operator.
-    ///
-    /// # Errors
-    /// Something of it was not read, or the limits of the release are not known.
-    pub(crate) fn operator_settings(&self) -> Result<OperatorSettings, String> {
-        let release = self
-            .release
-            .as_deref()
-            .ok_or("ClusterVersion `version` was not read, so the release is not known")?;
-        let parsed: Release = release
-            .parse()
-            .map_err(|_| format!("the release of the cluster, {release}, is not x.y.z"))?;
-        let limits = match operator::for_release(parsed.minor) {
-            Operator::Limits(limits) => limits,
-            Operator::NoLimits => {
-                return Err(format!(
-                    "the Machine Config Operator of {} has no limits for boot images; it has them from {} on. `oc skewguard policy init` writes a policy with these",
-                    parsed.minor,
-                    operator::FIRST
-                ));
-            }
-            Operator::Unknown => {
-                let known: Vec<String> = operator::known().map(|minor| minor.to_string()).collect();
-                return Err(format!(
-                    "the limits of the Machine Config Operator of {} are not known to this release of oc skewguard, which knows {}; take a newer one",
-                    parsed.minor,
-                    known.join(", ")
-                ));
-            }
-        };
-        if self.managed.is_none() {
-            return Err(
-                "MachineConfiguration `cluster` was not read, so it is not known whether the cluster opted out"
-                    .to_owned(),
-            );
+/// Source of a policy that follows the cluster's operator.
+///
+/// # Errors
+/// Something of it was not read, or the limits of the release are not known.
+pub(crate) fn operator_settings(objects: &Objects) -> Result<OperatorSettings, String> {
+    let release = objects
+        .release
+        .as_deref()
+        .ok_or("ClusterVersion `version` was not read, so the release is not known")?;
+    let parsed: Release = release
+        .parse()
+        .map_err(|_| format!("the release of the cluster, {release}, is not x.y.z"))?;
+    let limits = match operator::for_release(parsed.minor) {
+        Operator::Limits(limits) => limits,
+        Operator::NoLimits => {
+            return Err(format!(
+                "the Machine Config Operator of {} has no limits for boot images; it has them from {} on. `oc skewguard policy init` writes a policy with these",
+                parsed.minor,
+                operator::FIRST
+            ));
         }
-        let pools = self
-            .pools
-            .iter()
-            .map(|pool| (pool.clone(), self.pool_streams.get(pool).cloned()))
-            .collect();
-        Ok(OperatorSettings {
-            release: parsed,
-            limits,
-            cluster_id: self.cluster_id.clone(),
-            mode: self.skew.as_ref().map(|skew| skew.mode.clone()),
-            pools,
-            default_stream: self.default_stream.clone(),
-        })
+        Operator::Unknown => {
+            let known: Vec<String> = operator::known().map(|minor| minor.to_string()).collect();
+            return Err(format!(
+                "the limits of the Machine Config Operator of {} are not known to this release of oc skewguard, which knows {}; take a newer one",
+                parsed.minor,
+                known.join(", ")
+            ));
+        }
+    };
+    if objects.managed.is_none() {
+        return Err(
+            "MachineConfiguration `cluster` was not read, so it is not known whether the cluster opted out"
+                .to_owned(),
+        );
     }
+    let pools = objects
+        .pools
+        .iter()
+        .map(|pool| (pool.clone(), objects.pool_streams.get(pool).cloned()))
+        .collect();
+    Ok(OperatorSettings {
+        release: parsed,
+        limits,
+        cluster_id: objects.cluster_id.clone(),
+        mode: objects.skew.as_ref().map(|skew| skew.mode.clone()),
+        pools,
+        default_stream: objects.default_stream.clone(),
+    })
 }

@@ -1,8 +1,9 @@
 //! Versions by what was published, and by names of images (pure).
 
 use super::image_versions::KnownVersion;
+use super::published_images::{self, published_image, version_of};
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::stream::{self, OwnImage, published_image, version_of};
+use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::set::KnownBy;
 use crate::data::PUBLISHED;
 use crate::platform::Platform;
@@ -50,7 +51,7 @@ pub(super) fn by_name(image: &Image) -> Option<KnownVersion> {
     let mut from = "the image's name".to_owned();
     let is_rhcos = matches!(version.os_family(), None | Some(OsFamily::Rhcos));
     if let Some(ocp) = version.ocp.filter(|_| is_rhcos && version.rhel.is_none())
-        && let Some(rhel) = stream::rhel_of(ocp)
+        && let Some(rhel) = published_images::rhel_of(ocp)
     {
         version.rhel = Some(rhel);
         from = format!("{from}; all images published for {ocp} are RHEL {rhel}");
@@ -71,7 +72,7 @@ pub(crate) fn of_release(
     stream: Option<&str>,
 ) -> Vec<ImageVersion> {
     let of_platform = |platform: Platform| {
-        let all = stream::published(release, stream, platform).into_iter();
+        let all = published_images::published(release, stream, platform).into_iter();
         let of_architecture = all.filter(|(_, own)| {
             architecture.is_none_or(|architecture| own.architecture == architecture)
         });
@@ -99,7 +100,7 @@ pub(crate) fn newest_for(
         return Vec::new();
     };
     let mut newest: BTreeMap<_, (ImageVersion, OwnImage)> = BTreeMap::new();
-    for (version, own) in stream::published(release, stream, platform) {
+    for (version, own) in published_images::published(release, stream, platform) {
         if !own.fits(image, architecture) || !passes(&version) {
             continue;
         }

@@ -4,7 +4,7 @@ use super::image_versions::{KnownVersion, Lookup, by_newest_node};
 use super::upkeep::{self, Candidate};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
-use crate::audit::cluster::kinds::{Machine, MachineSet, Metadata, NodePool};
+use crate::audit::cluster::machines::{Machine, MachineSet, Metadata, NodePool};
 use crate::audit::cluster::nodes::Node;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::site::Site;

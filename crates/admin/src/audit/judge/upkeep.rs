@@ -12,7 +12,7 @@ use super::skew;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, MACHINE_API, NODE_POOL};
-use crate::audit::cluster::kinds::MachineSet;
+use crate::audit::cluster::machines::MachineSet;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::settings::{Degraded, History};

@@ -7,7 +7,7 @@ use crate::audit::cluster::image::{INSTALL_COREOS, Image};
 use crate::audit::cluster::kind_table::{
     HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL, NODE_POOL,
 };
-use crate::audit::cluster::kinds::{Host, HostSource, Machine};
+use crate::audit::cluster::machines::{Host, HostSource, Machine};
 use crate::audit::cluster::nodes::Node;
 use crate::audit::cluster::objects::Objects;
 use crate::audit::results::set::SetAudit;

@@ -15,14 +15,14 @@ use crate::version::{ImageVersion, OcpMinor};
 use birth::BirthAudit;
 use serde::{Deserialize, Serialize};
 use set::{NodeCount, SetAudit};
+pub(crate) use skewguard_cluster::kinds::settings::ClusterSkew;
+pub(crate) use skewguard_cluster::names::{full_name, some_of};
+pub(crate) use skewguard_cluster::unread::{MAX_NOT_UNDERSTOOD, Unread};
 use std::collections::BTreeMap;
 use upkeep::OperatorDifference;
 
 /// Kind of a [`BootImageAudit`].
 pub(crate) const AUDIT: &str = "BootImageAudit";
-
-/// At most this many objects that could not be understood are named.
-pub(crate) const MAX_NOT_UNDERSTOOD: usize = 100;
 
 /// The audit, serialised as `BootImageAudit`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,20 +215,6 @@ impl std::ops::AddAssign for Summary {
     }
 }
 
-/// A kind of objects that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Unread {
-    /// The resource or the file.
-    pub(crate) what: String,
-    pub(crate) why: String,
-    /// Sets of machines may be missing from the audit because of it.
-    pub(crate) hides_sets: bool,
-    /// It was read, and is of a kind that makes nodes and is not understood.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) makes_nodes: bool,
-}
-
 /// The oldest image that sets make nodes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -259,46 +245,8 @@ pub(crate) struct OldestBirth {
     pub(crate) unknown: usize,
 }
 
-/// The cluster's own value: `status.bootImageSkewEnforcementStatus` of MachineConfiguration
-/// `cluster`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ClusterSkew {
-    /// `Automatic`, `Manual` or `None`.
-    pub(crate) mode: String,
-    /// Version that it takes for the oldest boot image's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) rhcos_version: Option<String>,
-    /// The release that it takes for that of the oldest boot image.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ocp_version: Option<String>,
-    /// An older image is in use than the cluster says; absent where the two cannot be
-    /// compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) older_in_use: Option<bool>,
-}
-
 /// The place of an image among others, the oldest first: by the release of OpenShift, which newer
 /// images do not name.
 pub(crate) fn by_release(version: &ImageVersion) -> (bool, Option<OcpMinor>) {
     (version.ocp.is_none(), version.ocp)
-}
-
-/// `namespace/name`, or the name alone.
-pub(crate) fn full_name(namespace: &str, name: &str) -> String {
-    if namespace.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{namespace}/{name}")
-    }
-}
-
-/// `a, b and 3 more`.
-pub(crate) fn some_of(names: &[&str]) -> String {
-    let shown = names.iter().take(2).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > 2 {
-        format!("{shown} and {} more", names.len() - 2)
-    } else {
-        shown
-    }
 }

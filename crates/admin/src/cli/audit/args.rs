@@ -1,7 +1,7 @@
 //! The arguments of `oc skewguard audit`.
 
 use super::super::{Exit, parse_release};
-use crate::audit::input::fetch;
+use skewguard_cluster::connect::fetch;
 use std::path::PathBuf;
 use std::time::Duration;
 

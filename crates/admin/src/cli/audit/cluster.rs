@@ -1,13 +1,13 @@
 //! The objects of a cluster, from its API server.
 
 use super::{Args, is_dumb};
-use crate::audit::input::fetch::{FetchProgress, fetch};
-use crate::audit::input::login;
 use crate::audit::{Objects, Origin, Unread};
-use crate::cli::why::live;
 use crate::cli::{Failure, Io, runtime};
 use crate::why::Facts;
-use crate::why::moment::Moment;
+use skewguard_cluster::connect::fetch::{FetchProgress, fetch};
+use skewguard_cluster::connect::live;
+use skewguard_cluster::connect::login;
+use skewguard_cluster::moment::Moment;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Mutex;

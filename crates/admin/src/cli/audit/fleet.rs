@@ -2,14 +2,14 @@
 
 use super::cluster::SERVICE_ACCOUNT;
 use super::{Args, Failure, Io, Request};
-use crate::audit::input::fetch::{FetchProgress, fetch};
-use crate::audit::input::kubeconfigs::Kubeconfigs;
-use crate::audit::input::login::{Environment, LoginRequest};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, Origin, Unread};
 use crate::cli::runtime;
 use crate::clock;
 use crate::text::printable;
+use skewguard_cluster::connect::fetch::{FetchProgress, fetch};
+use skewguard_cluster::connect::kubeconfigs::Kubeconfigs;
+use skewguard_cluster::connect::login::{Environment, LoginRequest};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

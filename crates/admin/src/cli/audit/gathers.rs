@@ -1,11 +1,12 @@
 //! `oc skewguard audit --from` with files of several clusters: a row each.
 
+use super::Request;
 use super::fleet::no_sets;
-use super::{Request, input};
 use crate::audit::Origin;
-use crate::audit::input::gathers::Gathers;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::clock;
+use skewguard_cluster::files::gathers::Gathers;
+use skewguard_cluster::files::input;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -1,23 +1,20 @@
 //! `oc skewguard audit`: what a policy would refuse in a whole cluster. Reads, prints, changes
 //! nothing.
 
-mod archive;
 mod args;
 pub(super) mod cluster;
 mod conclusion;
 mod exceptions;
 mod fleet;
-mod folder;
 pub(in crate::cli) mod forms;
 mod gathers;
-pub(super) mod input;
 mod next;
 mod places;
 mod since;
 
 pub(super) use args::{Args, parse_time};
 
-use super::{Exit, Failure, Io, named, named_policy, policy_input, read_once};
+use super::{Exit, Failure, Io, named, named_policy, policy_input, read_file, read_once};
 use crate::audit::cluster::kind_table;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::upkeep::READ;
@@ -34,11 +31,20 @@ use exceptions::Exceptions;
 use forms::terminal::Terminal;
 use forms::text::Detail;
 use forms::{commands, csv, html, junit, markdown, sarif, shell, text};
-use input::Files;
 use places::Places;
+use skewguard_cluster::files::input::{self, Files};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+/// A text that a person named, which is no object of the cluster.
+///
+/// # Errors
+/// It cannot be read.
+fn read_text(path: &Path) -> Result<String, String> {
+    let bytes = read_file(path, input::MAX_FILE)?;
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
+}
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if let Some(script) = args.print_commands.filter(|script| *script != Script::Fix) {
@@ -123,7 +129,7 @@ impl<'a> Request<'a> {
         let mut streams = Objects::default();
         for path in &args.streams {
             let file = named(path);
-            input::read_text(path)
+            read_text(path)
                 .and_then(|text| streams.add_streams(&file, &text))
                 .map_err(|why| {
                     format!("--streams {file}: {why}; `openshift-install coreos print-stream-json` prints what is read")

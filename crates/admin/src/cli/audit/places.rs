@@ -1,11 +1,10 @@
 //! The places of sets in the files of `--from`: file and line, for SARIF.
 
-use super::{folder, input};
+use super::read_text;
 use crate::audit::SetAudit;
-use crate::audit::input::yaml_list;
-use crate::yaml;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use skewguard_cluster::files::{folder, yaml_list};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +45,7 @@ impl Places {
             let found = folder::files(path, &|_| false);
             let files = found.map_or_else(|_| vec![path.clone()], |found| found.files);
             for file in files {
-                if let Ok(text) = input::read_text(&file) {
+                if let Ok(text) = read_text(&file) {
                     places.look(&file, &text, &images);
                 }
             }
@@ -112,7 +111,9 @@ fn objects(text: &str) -> Vec<(usize, String, Value)> {
             None => vec![(document.line, document.text.to_owned())],
         };
         for (line, text) in pieces {
-            let object = yaml::documents(&text, 1).ok().and_then(|mut all| all.pop());
+            let object = skewguard_cluster::files::yaml::documents(&text, 1)
+                .ok()
+                .and_then(|mut all| all.pop());
             found.extend(object.map(|object| (line, text, object)));
         }
     }

@@ -1,13 +1,14 @@
 //! `oc skewguard policy init`: a policy to start from.
 
-use super::super::audit::{cluster, input};
+use super::super::audit::cluster;
 use super::super::{named, read_once};
 use super::{Exit, Failure, Io, exists, write};
-use crate::audit::Objects;
-use crate::audit::input::fetch::SETTINGS;
-use crate::audit::input::login;
+use crate::audit::{Objects, operator_settings};
 use crate::lint::shape::REFERENCE;
 use crate::lint::starter::{STARTER, STARTER_OKD};
+use skewguard_cluster::connect::fetch::SETTINGS;
+use skewguard_cluster::connect::login;
+use skewguard_cluster::files::input;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -138,7 +139,7 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
             (STARTER_OKD.to_string(), WARNS)
         });
     }
-    let settings = objects.operator_settings()?;
+    let settings = operator_settings(&objects)?;
     if settings.mode.is_none() {
         io.say("warning: MachineConfiguration `cluster` has no status of boot image skew enforcement, so it is not known whether the cluster opted out");
     }

@@ -1,7 +1,6 @@
 //! `oc skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
 use super::super::audit::forms::junit::{case, failed};
-use super::super::audit::input;
 use super::super::{for_nodes, named, policy_input, read_once, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
@@ -11,6 +10,7 @@ use crate::policy::MAX_BYTES;
 use clap::ValueEnum;
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus, TestSuite};
 use serde::Serialize;
+use skewguard_cluster::files::input;
 use std::io::{self, Write};
 use std::path::PathBuf;
 

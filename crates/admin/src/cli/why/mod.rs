@@ -1,17 +1,18 @@
 //! `oc skewguard why`: why a Machine did not become a Node. Reads, prints, changes nothing.
 
-pub(super) mod live;
 mod markdown;
 mod text;
 
-use super::audit::{cluster, input, parse_time, starter};
+use super::audit::{cluster, parse_time, starter};
 use super::{Exit, Failure, Io, named, named_policy, read_once};
 use crate::audit::cluster::kind_table::{self, ESTIMATED};
 use crate::audit::cluster::listener::held;
-use crate::audit::input::login::LoginRequest;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
-use crate::why::moment::Moment;
 use crate::why::{Facts, Judged, JudgedSets, Question, WhyReport, why};
+use skewguard_cluster::connect::live::GATHER;
+use skewguard_cluster::connect::login::LoginRequest;
+use skewguard_cluster::files::input;
+use skewguard_cluster::moment::Moment;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -182,7 +183,7 @@ fn print_gather(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         io.say("this script is the same for every cluster: name --print-commands alone");
         return Ok(Exit::Usage);
     }
-    write(args, &kind_table::commands(include_str!("gather.sh")), io)
+    write(args, &kind_table::commands(GATHER), io)
 }
 
 /// Writes a script to where it was asked for.

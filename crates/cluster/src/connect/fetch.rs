@@ -1,0 +1,449 @@
+//! Reads lists of the cluster from its API server, page by page.
+
+use super::server::{Response, Server};
+use crate::kinds::fields::{list_at, str_at, text_at};
+use crate::kinds::kind_table::{ESTIMATED, INFRASTRUCTURE, Kind, SECRET, asked_for};
+use crate::kinds::objects::Objects;
+use crate::text::printable;
+use crate::unread::Unread;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::time::{Duration, Instant};
+
+/// Objects of a page.
+const PAGE: usize = 250;
+
+/// The most pages of one list. A server may give fewer objects a page than are asked for.
+const MAX_PAGES: usize = 5_000;
+
+/// The longest time that reading may take altogether.
+pub const LONGEST: Duration = Duration::from_secs(600);
+
+/// How often a request is tried whose failure may pass.
+const ATTEMPTS: u32 = 5;
+
+/// The longest wait between two attempts, whatever the server asks for.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Why a path could not be read.
+enum FetchError {
+    /// The kind is not installed, or the object is not there.
+    Absent,
+    /// The continue token is too old; with a new one, if the server gives one.
+    Expired(Option<String>),
+    /// The account may not read it.
+    Forbidden(String),
+    /// Any other reason, for a person.
+    Failed(String),
+    /// Nothing at all can be read: the server cannot be reached, or does not accept the
+    /// credentials.
+    Fatal(String),
+}
+
+/// How far the reading is.
+#[derive(Debug)]
+pub enum FetchProgress<'a> {
+    /// So many objects of a resource were read.
+    Read(&'a str, usize),
+    /// A request failed, and is tried again.
+    Again(&'a str),
+}
+
+/// The kinds that say how a cluster is set up.
+pub const SETTINGS: [&str; 4] = [
+    "ClusterVersion",
+    "MachineConfiguration",
+    "MachineConfigPool",
+    "OSImageStream",
+];
+
+/// Reads everything, or objects of these kinds only; `watch` is told of each page, and of each
+/// request that failed and is tried again.
+///
+/// # Errors
+/// The server cannot be reached, does not accept the credentials, or lets them read nothing.
+pub async fn fetch(
+    server: &Server,
+    objects: &mut Objects,
+    kinds: Option<&[&str]>,
+    watch: &mut dyn FnMut(FetchProgress<'_>),
+) -> Result<Vec<Unread>, String> {
+    let mut reader = ListReader::new(server, objects, watch);
+    let is_wanted = |kind: &&Kind| kinds.is_none_or(|kinds| kinds.contains(&kind.kind));
+    for resource in asked_for().filter(is_wanted) {
+        let read = reader.resource(resource).await;
+        let before = reader.unread.len();
+        reader.note(read, resource.name(), resource.hides_sets)?;
+        if let (SECRET, Some((_, name))) = (resource.kind, resource.one) {
+            for unread in reader.unread.iter_mut().skip(before) {
+                unread.what = format!("Secret {name}");
+                unread.why += ESTIMATED;
+            }
+        }
+    }
+    if reader.objects.has_cluster_api() {
+        let read = reader.infrastructure().await;
+        reader.note(read, INFRASTRUCTURE.to_owned(), false)?;
+    }
+    match reader.unread.first() {
+        Some(first) if reader.forbidden == reader.unread.len() && reader.objects.count == 0 => {
+            Err(format!(
+                "this account may read nothing that the audit reads: {}; `oc skewguard render manifests --auditor` prints the ClusterRole that it lacks",
+                first.why
+            ))
+        }
+        _ => Ok(reader.unread),
+    }
+}
+
+/// A list, or one object, that another command reads beside.
+#[derive(Debug, Clone)]
+pub struct More {
+    /// As oc and RBAC name it.
+    pub name: String,
+    pub path: String,
+    pub api_version: &'static str,
+    pub kind: &'static str,
+    pub is_list: bool,
+}
+
+/// Reads more lists and objects.
+///
+/// # Errors
+/// The server cannot be reached any more.
+pub async fn fetch_more(
+    server: &Server,
+    objects: &mut Objects,
+    more: &[More],
+    watch: &mut dyn FnMut(FetchProgress<'_>),
+) -> Result<Vec<Unread>, String> {
+    let mut reader = ListReader::new(server, objects, watch);
+    for More {
+        name,
+        path,
+        api_version,
+        kind,
+        is_list,
+    } in more
+    {
+        let of = (*api_version, *kind);
+        let read = if *is_list {
+            reader.pages(name, path, of).await
+        } else {
+            let body = reader.get(path).await;
+            body.and_then(|body| reader.add(&body, of).map(|_| ()))
+        };
+        reader.note(read, name.clone(), false)?;
+    }
+    Ok(reader.unread)
+}
+
+/// Reads a text, such as a pod's log; `None` where it is not there.
+///
+/// # Errors
+/// It cannot be read.
+pub async fn fetch_text(
+    server: &Server,
+    path: &str,
+    watch: &mut dyn FnMut(FetchProgress<'_>),
+) -> Result<Option<Vec<u8>>, String> {
+    let mut objects = Objects::default();
+    match ListReader::new(server, &mut objects, watch).get(path).await {
+        Ok(body) => Ok(Some(body)),
+        Err(FetchError::Absent) => Ok(None),
+        Err(FetchError::Failed(why) | FetchError::Forbidden(why) | FetchError::Fatal(why)) => {
+            Err(why)
+        }
+        Err(FetchError::Expired(_)) => Err("it is gone".to_owned()),
+    }
+}
+
+struct ListReader<'a> {
+    deadline: Instant,
+    server: &'a Server,
+    objects: &'a mut Objects,
+    watch: &'a mut dyn FnMut(FetchProgress<'_>),
+    /// The last path failed however often it was tried: the next one is tried once.
+    is_down: bool,
+    unread: Vec<Unread>,
+    /// How many of these the account may not read.
+    forbidden: usize,
+}
+
+impl<'a> ListReader<'a> {
+    fn new(
+        server: &'a Server,
+        objects: &'a mut Objects,
+        watch: &'a mut dyn FnMut(FetchProgress<'_>),
+    ) -> Self {
+        Self {
+            deadline: Instant::now() + LONGEST,
+            is_down: false,
+            server,
+            objects,
+            watch,
+            unread: Vec::new(),
+            forbidden: 0,
+        }
+    }
+
+    /// Notes what could not be read; only what is fatal is an error.
+    fn note(
+        &mut self,
+        read: Result<(), FetchError>,
+        what: String,
+        hides_sets: bool,
+    ) -> Result<(), String> {
+        let why = match read {
+            Ok(()) | Err(FetchError::Absent) => return Ok(()),
+            Err(FetchError::Fatal(why)) => return Err(why),
+            Err(FetchError::Failed(why)) => why,
+            Err(FetchError::Forbidden(why)) => {
+                self.forbidden += 1;
+                why
+            }
+            Err(FetchError::Expired(_)) => {
+                "the list expired while it was read: try again".to_owned()
+            }
+        };
+        self.unread.push(Unread {
+            what,
+            why,
+            hides_sets,
+            makes_nodes: false,
+        });
+        Ok(())
+    }
+
+    async fn resource(&mut self, resource: &Kind) -> Result<(), FetchError> {
+        let Kind {
+            group,
+            plural,
+            kind,
+            one,
+            ..
+        } = *resource;
+        let version = match resource.version {
+            Some(version) => version.to_owned(),
+            None => self.versions(group).await?.swap_remove(0),
+        };
+        let (api_version, base) = match group {
+            "" => (version.clone(), format!("/api/{version}")),
+            _ => (
+                format!("{group}/{version}"),
+                format!("/apis/{group}/{version}"),
+            ),
+        };
+        match one {
+            None => {
+                self.pages(
+                    &resource.name(),
+                    &format!("{base}/{plural}"),
+                    (&api_version, kind),
+                )
+                .await
+            }
+            Some((namespace, name)) => {
+                let namespace = namespace
+                    .map(|namespace| format!("/namespaces/{namespace}"))
+                    .unwrap_or_default();
+                let body = self
+                    .get(&format!("{base}{namespace}/{plural}/{name}"))
+                    .await?;
+                self.add(&body, (&api_version, kind)).map(|_| ())
+            }
+        }
+    }
+
+    /// The versions of an API group, the preferred one first.
+    async fn versions(&mut self, group: &str) -> Result<Vec<String>, FetchError> {
+        let group = self.discovered(&format!("/apis/{group}")).await?;
+        let preferred = str_at(&group, "/preferredVersion/version");
+        let others = list_at(&group, "/versions")
+            .iter()
+            .map(|version| str_at(version, "/version"))
+            .filter(|version| *version != preferred);
+        std::iter::once(preferred)
+            .chain(others)
+            .map(plain)
+            .collect()
+    }
+
+    async fn discovered(&mut self, path: &str) -> Result<Value, FetchError> {
+        serde_json::from_slice(&self.get(path).await?).map_err(said)
+    }
+
+    /// Machines and templates of whatever providers are installed.
+    async fn infrastructure(&mut self) -> Result<(), FetchError> {
+        // Each provider has versions of its own in the one group.
+        let mut seen = BTreeSet::new();
+        for version in self.versions(INFRASTRUCTURE).await? {
+            let api_version = format!("{INFRASTRUCTURE}/{version}");
+            let list = self.discovered(&format!("/apis/{api_version}")).await?;
+            for entry in list_at(&list, "/resources") {
+                let (name, kind) = (
+                    str_at(entry, "/name"),
+                    str_at(entry, "/kind").unwrap_or_default(),
+                );
+                // `awsmachines/status` is part of another.
+                let is_part = name.is_some_and(|name| name.contains('/'));
+                let of_machines = ["Machine", "MachinePool", "MachineTemplate"]
+                    .iter()
+                    .any(|end| kind.ends_with(end));
+                if is_part || !of_machines || !seen.insert(name.map(str::to_owned)) {
+                    continue;
+                }
+                let name = plain(name)?;
+                let read = self
+                    .pages(
+                        &name,
+                        &format!("/apis/{api_version}/{name}"),
+                        (&api_version, kind),
+                    )
+                    .await;
+                self.note(read, format!("{name}.{INFRASTRUCTURE}"), false)
+                    .map_err(FetchError::Fatal)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn pages(&mut self, name: &str, path: &str, of: (&str, &str)) -> Result<(), FetchError> {
+        let (mut next, mut expired, before) = (String::new(), false, self.objects.count);
+        for _ in 0..MAX_PAGES {
+            let token =
+                percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
+            let mark = if path.contains('?') { '&' } else { '?' };
+            let page = if next.is_empty() {
+                format!("{path}{mark}limit={PAGE}")
+            } else {
+                format!("{path}{mark}limit={PAGE}&continue={token}")
+            };
+            next = match self.get(&page).await {
+                Ok(body) => {
+                    let count = self.objects.count;
+                    let token = self.add(&body, of)?;
+                    if !token.is_empty() && (token == next || self.objects.count == count) {
+                        return Err(FetchError::Failed(
+                            "the server's list has no end: a page is empty or names itself as the next one"
+                                .to_owned(),
+                        ));
+                    }
+                    token
+                }
+                // Objects changed meanwhile may be missed or seen as they are now, which is as good
+                // here.
+                Err(FetchError::Expired(Some(token))) if !expired => {
+                    expired = true;
+                    token
+                }
+                Err(trouble) => return Err(trouble),
+            };
+            (self.watch)(FetchProgress::Read(name, self.objects.count - before));
+            if next.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(FetchError::Failed(format!(
+            "the server's list has more than {MAX_PAGES} pages"
+        )))
+    }
+
+    fn add(&mut self, body: &[u8], of: (&str, &str)) -> Result<String, FetchError> {
+        self.objects
+            .add_page(std::str::from_utf8(body).map_err(said)?, Some(of))
+            .map_err(said)
+    }
+
+    /// The answer to one path. A failure that may pass is tried again.
+    async fn get(&mut self, path: &str) -> Result<Vec<u8>, FetchError> {
+        let mut attempt = 0;
+        loop {
+            if Instant::now() >= self.deadline {
+                return Err(FetchError::Failed(format!(
+                    "reading the cluster took longer than {} minutes",
+                    LONGEST.as_secs() / 60
+                )));
+            }
+            attempt += 1;
+            let (trouble, wait) = match self.server.get(path).await {
+                Ok(Response {
+                    status: 200, body, ..
+                }) => {
+                    self.is_down = false;
+                    return Ok(body);
+                }
+                Ok(Response { status: 404, .. }) => return Err(FetchError::Absent),
+                Ok(Response {
+                    status: 410, body, ..
+                }) => {
+                    return Err(FetchError::Expired(
+                        str_at(&status(&body), "/metadata/continue").map(str::to_owned),
+                    ));
+                }
+                Ok(Response { status: 401, .. }) => {
+                    return Err(FetchError::Fatal(
+                        "401: the server does not accept the credentials of the kubeconfig"
+                            .to_owned(),
+                    ));
+                }
+                Ok(
+                    response @ Response {
+                        status: 429 | 500..=599,
+                        ..
+                    },
+                ) => (FetchError::Failed(refusal(&response)), response.retry_after),
+                Ok(response @ Response { status: 403, .. }) => {
+                    return Err(FetchError::Forbidden(refusal(&response)));
+                }
+                Ok(response) => return Err(FetchError::Failed(refusal(&response))),
+                Err(error) if error.is_passing => (FetchError::Fatal(error.to_string()), None),
+                Err(error) => return Err(FetchError::Fatal(error.to_string())),
+            };
+            if attempt == ATTEMPTS || self.is_down {
+                self.is_down = true;
+                return Err(trouble);
+            }
+            if let FetchError::Failed(why) | FetchError::Fatal(why) = &trouble {
+                (self.watch)(FetchProgress::Again(why));
+            }
+            tokio::time::sleep(
+                wait.unwrap_or(Duration::from_millis(100) * 2_u32.pow(attempt))
+                    .min(LONGEST_WAIT),
+            )
+            .await;
+        }
+    }
+}
+
+fn said(error: impl Display) -> FetchError {
+    FetchError::Failed(printable(&error.to_string()))
+}
+
+/// A name that goes into a path.
+fn plain(name: Option<&str>) -> Result<String, FetchError> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    match name {
+        Some(name) if name.len() <= 253 && name.bytes().all(is_plain) => Ok(name.to_owned()),
+        _ => Err(FetchError::Failed(
+            "the server names a resource that no server has".to_owned(),
+        )),
+    }
+}
+
+/// `403: machinesets is forbidden: ...`
+fn refusal(response: &Response) -> String {
+    match text_at(&status(&response.body), "/message") {
+        Some(message) => format!("{}: {message}", response.status),
+        None => format!(
+            "{}; the response is not from a Kubernetes API server",
+            response.status
+        ),
+    }
+}
+
+/// A `Status` of the API server; null where it is none.
+fn status(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_default()
+}

@@ -1,0 +1,267 @@
+//! Kubeconfigs: which files there are, and what they say together.
+
+use super::login::{Environment, Login, LoginRequest, log_in};
+use crate::file::name as name_of;
+use crate::text::printable;
+use kube_client::config::{Kubeconfig, KubeconfigError, NamedContext};
+use std::io::Read;
+#[cfg(unix)]
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+
+/// Largest kubeconfig, in bytes: one of hundreds of clusters has some MiB.
+const MAX_BYTES: u64 = 8 << 20;
+
+const MISSING: &str = "there is no such file";
+
+const REMEDY: &str =
+    "name one with --kubeconfig, or objects that `oc get -o json` printed with --from";
+
+/// The names of files, as `KUBECONFIG` has them.
+fn names(files: &[PathBuf]) -> String {
+    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
+    names.join(":")
+}
+
+/// Why there is nothing to log in with.
+fn missing(files: &[PathBuf]) -> String {
+    if files.is_empty() {
+        format!("neither KUBECONFIG nor HOME is set: {REMEDY}")
+    } else {
+        format!("{}: {MISSING}: {REMEDY}", names(files))
+    }
+}
+
+/// What kubeconfigs say together, for several logins.
+pub struct Kubeconfigs {
+    merged: Kubeconfig,
+    /// The files, for errors.
+    name: String,
+}
+
+impl Kubeconfigs {
+    /// Reads the files; where there is none of them, gives back what to do.
+    ///
+    /// # Errors
+    /// One cannot be read. The text names files and fields, never a value.
+    pub fn find(
+        file: Option<&Path>,
+        around: Environment<'_>,
+    ) -> Result<Result<Self, String>, String> {
+        let (files, may_miss) = files(file, around);
+        let name = names(&files);
+        let read = read_all(&files, may_miss)?;
+        Ok(read
+            .map(|merged| Self { merged, name })
+            .ok_or_else(|| missing(&files)))
+    }
+
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// There is none, or one that cannot be read. The text names files and fields, never a value.
+    pub fn read(file: Option<&Path>, around: Environment<'_>) -> Result<Self, String> {
+        Self::find(file, around)?
+    }
+
+    /// The names of the contexts, the current one first: of several for one cluster it counts.
+    pub fn contexts(&self) -> Vec<String> {
+        let current = self.merged.current_context.as_deref();
+        let all = self.merged.contexts.iter().map(|context| &context.name);
+        let (mut first, others): (Vec<String>, Vec<String>) = all
+            .cloned()
+            .partition(|name| Some(name.as_str()) == current);
+        first.extend(others);
+        first
+    }
+
+    /// # Errors
+    /// There is no such context; the text says which there are.
+    pub fn check(&self, context: &str) -> Result<(), String> {
+        if self.context(context).is_some() {
+            return Ok(());
+        }
+        let names: Vec<&str> = self
+            .merged
+            .contexts
+            .iter()
+            .map(|entry| &*entry.name)
+            .collect();
+        let has = match names.as_slice() {
+            [] => "there is none".to_owned(),
+            names => format!("there are {}", printable(&names.join(", "))),
+        };
+        Err(format!(
+            "{}: --context {}: there is no such context; {has}",
+            self.name,
+            printable(context)
+        ))
+    }
+
+    /// The names of a context's cluster and user; its own where it has none.
+    pub fn place(&self, context: &str) -> (String, String) {
+        let found = self.context(context);
+        let found = found.and_then(|found| found.context.as_ref());
+        found.map_or_else(
+            || (context.to_owned(), String::new()),
+            |found| {
+                let user = found.user.clone().unwrap_or_default();
+                (found.cluster.clone(), user)
+            },
+        )
+    }
+
+    fn context(&self, name: &str) -> Option<&NamedContext> {
+        let all = &self.merged.contexts;
+        all.iter().find(|context| context.name == name)
+    }
+
+    /// Logs in by the context that is asked for, else the current one.
+    ///
+    /// # Errors
+    /// As [`super::login::load`].
+    pub async fn login(
+        &self,
+        asked: LoginRequest<'_>,
+        around: Environment<'_>,
+    ) -> Result<Login, String> {
+        if let Some(context) = asked.context {
+            self.check(context)?;
+        }
+        let current = self.merged.current_context.as_deref();
+        let context = asked.context.or(current).map(str::to_owned);
+        let found = context.as_deref().and_then(|context| self.context(context));
+        if found.is_none() {
+            let why = context.map_or(
+                KubeconfigError::CurrentContextNotSet,
+                KubeconfigError::LoadContext,
+            );
+            return Err(format!("{}: {}", self.name, said(&why)));
+        }
+        let (cluster, user) = self.place(context.as_deref().unwrap_or_default());
+        // What is of other contexts is not copied for each.
+        let own = Kubeconfig {
+            current_context: context,
+            contexts: found.cloned().into_iter().collect(),
+            clusters: one(&self.merged.clusters, |entry| entry.name == cluster),
+            auth_infos: one(&self.merged.auth_infos, |entry| entry.name == user),
+            ..Kubeconfig::default()
+        };
+        log_in(own, self.name.clone(), &user, asked, around).await
+    }
+}
+
+fn one<T: Clone>(all: &[T], is: impl Fn(&T) -> bool) -> Vec<T> {
+    all.iter()
+        .find(|entry| is(entry))
+        .cloned()
+        .into_iter()
+        .collect()
+}
+
+/// The files to read, and whether some of them may be missing.
+fn files(asked: Option<&Path>, around: Environment<'_>) -> (Vec<PathBuf>, bool) {
+    let variable = |name| (around.variable)(name).filter(|value| !value.is_empty());
+    match (asked, variable("KUBECONFIG"), variable("HOME")) {
+        (Some(file), _, _) => (vec![file.to_owned()], false),
+        (None, Some(list), _) => (
+            std::env::split_paths(&list)
+                .filter(|file| file != Path::new(""))
+                .collect(),
+            true,
+        ),
+        (None, None, Some(home)) => (vec![Path::new(&home).join(".kube/config")], true),
+        (None, None, None) => (Vec::new(), true),
+    }
+}
+
+/// What the files say together; `None` where there is none of them. The first file that names a
+/// thing wins, as for client-go.
+fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, String> {
+    let mut merged: Option<Kubeconfig> = None;
+    for file in files {
+        let of_file = |what: String| format!("{}: {what}", name_of(file));
+        let read = match read(file).map_err(of_file)? {
+            Some(read) => read,
+            None if may_miss => continue,
+            None => return Err(of_file(MISSING.to_owned())),
+        };
+        merged = Some(match merged {
+            None => read,
+            Some(merged) => merged.merge(read).map_err(|error| of_file(said(&error)))?,
+        });
+    }
+    Ok(merged)
+}
+
+/// One file; `None` where there is none.
+fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
+    // A person means something to read once: `-`, or a shell's `<(command)`.
+    let is_stdin = file == Path::new("-");
+    let about = match std::fs::metadata(file) {
+        _ if is_stdin => None,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+        Ok(about) if about.is_dir() => return Err("is a directory".to_owned()),
+        Ok(about) => Some(about),
+    };
+    #[cfg(unix)]
+    let is_fifo = about
+        .as_ref()
+        .is_some_and(|about| about.file_type().is_fifo());
+    #[cfg(not(unix))]
+    let is_fifo = false;
+    let too_large = || format!("is larger than {MAX_BYTES} bytes");
+    if is_stdin || is_fifo {
+        let mut text = zeroize::Zeroizing::new(String::new());
+        let stream: Box<dyn Read> = if is_stdin {
+            Box::new(std::io::stdin())
+        } else {
+            Box::new(std::fs::File::open(file).map_err(|error| error.to_string())?)
+        };
+        let size = stream.take(MAX_BYTES + 1).read_to_string(&mut text);
+        if size.map_err(|_| "is not UTF-8".to_owned())? as u64 > MAX_BYTES {
+            return Err(too_large());
+        }
+        let read = Kubeconfig::from_yaml(&text);
+        return read.map(Some).map_err(|error| said(&error));
+    }
+    if about.is_some_and(|about| !about.is_file() || about.len() > MAX_BYTES) {
+        return Err(too_large());
+    }
+    let absolute = std::path::absolute(file).map_err(|error| error.to_string())?;
+    // Paths in it are relative to it.
+    let read = Kubeconfig::read_from(absolute);
+    read.map(Some).map_err(|error| said(&error))
+}
+
+/// What is wrong with a kubeconfig. What the parser says may quote it, tokens included.
+pub fn said(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::Parse(error) => match error.location() {
+            Some(at) => format!(
+                "{}:{}: is not valid YAML of a kubeconfig",
+                at.line(),
+                at.column()
+            ),
+            None => "is not valid YAML of a kubeconfig".to_owned(),
+        },
+        KubeconfigError::ReadConfig(error, _) => printable(&error.to_string()),
+        KubeconfigError::CurrentContextNotSet => {
+            "current-context is missing; choose one with --context".to_owned()
+        }
+        KubeconfigError::LoadContext(name) => {
+            format!(
+                "contexts[{}] is missing; current-context names it",
+                printable(name)
+            )
+        }
+        KubeconfigError::LoadClusterOfContext(name) => {
+            format!(
+                "clusters[{}] is missing; the context names it",
+                printable(name)
+            )
+        }
+        other => printable(&other.to_string()),
+    }
+}

@@ -1,0 +1,193 @@
+//! Asks an API server, with kube's client: bounds of time and size, and errors that a person can
+//! act on.
+
+use crate::clock;
+use crate::text::printable;
+use http::Request;
+use http::header::{ACCEPT, RETRY_AFTER};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use kube_client::Client;
+use kube_client::client::Body;
+use rustls::{AlertDescription as Alert, CertificateError as Bad};
+use std::error::Error;
+use std::fmt;
+use std::io::ErrorKind;
+use std::time::{Duration, SystemTime};
+
+/// The largest answer that is read, in bytes. Nodes are asked for their metadata only.
+const MAX_ANSWER: usize = 16 << 20;
+
+/// An API server, and an identity.
+pub struct Server {
+    client: Client,
+    timeout: Duration,
+}
+
+/// An answer of any status.
+pub struct Response {
+    pub status: u16,
+    /// `Retry-After`, if it is a number of seconds. (A date would need a correct clock.)
+    pub retry_after: Option<Duration>,
+    pub body: Vec<u8>,
+}
+
+/// Why there is no answer. It is printable, and has no secret.
+pub struct Failure {
+    said: String,
+    /// Whether a later try can succeed although nobody changes anything.
+    pub is_passing: bool,
+}
+
+/// The table of Nodes as `oc get nodes` asks for it, without their metadata.
+pub const NODE_TABLE: &str = "/api/v1/nodes?includeObject=None";
+
+impl Server {
+    /// `timeout` bounds each request, until the last byte of the answer.
+    pub fn new(client: Client, timeout: Duration) -> Self {
+        Self { client, timeout }
+    }
+
+    /// The answer to one path.
+    pub async fn get(&self, path: &str) -> Result<Response, Failure> {
+        // Of Nodes only the metadata is requested (Kubernetes 1.15 and later): a whole one has
+        // hundreds of kilobytes.
+        let accept = if path.starts_with(NODE_TABLE) {
+            "application/json;as=Table;g=meta.k8s.io;v=v1"
+        } else if path.starts_with("/api/v1/nodes?") {
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+        } else {
+            "application/json"
+        };
+        let request = Request::get(path)
+            .header(ACCEPT, accept)
+            .body(Body::empty())
+            .map_err(|error| Failure::of(&error))?;
+        let answer = async {
+            let response = self.client.send(request).await;
+            let (head, body) = response.map_err(|error| Failure::of(&error))?.into_parts();
+            let body = Limited::new(body, MAX_ANSWER).collect().await;
+            let retry_after = head.headers.get(RETRY_AFTER);
+            let retry_after =
+                retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+            Ok(Response {
+                status: head.status.as_u16(),
+                retry_after: retry_after.map(Duration::from_secs),
+                body: body
+                    .map_err(|error| Failure::of(error.as_ref()))?
+                    .to_bytes()
+                    .into(),
+            })
+        };
+        tokio::time::timeout(self.timeout, answer)
+            .await
+            .unwrap_or_else(|_| {
+                Err(Failure::passing(
+                    "no answer in time: the server did not answer, or not whole",
+                ))
+            })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.said)
+    }
+}
+
+impl Failure {
+    fn passing(said: impl fmt::Display) -> Self {
+        Self {
+            said: printable(&said.to_string()),
+            is_passing: true,
+        }
+    }
+
+    fn lasting(said: impl fmt::Display) -> Self {
+        Self {
+            said: printable(&said.to_string()),
+            is_passing: false,
+        }
+    }
+
+    /// The cause is somewhere in the chain of sources; it is recognised by its type, never by its
+    /// text.
+    pub fn of(error: &(dyn Error + 'static)) -> Self {
+        let chain = || std::iter::successors(Some(error), |error| (*error).source());
+        chain()
+            .find_map(precise)
+            .unwrap_or_else(|| Self::lasting(chain().last().unwrap_or(error)))
+    }
+}
+
+fn precise(cause: &(dyn Error + 'static)) -> Option<Failure> {
+    if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+        return Some(tls(error));
+    }
+    if cause.is::<LengthLimitError>() {
+        return Some(Failure::lasting(format!(
+            "the answer is longer than {MAX_ANSWER} bytes; the rest was not read"
+        )));
+    }
+    let error = cause.downcast_ref::<std::io::Error>()?;
+    // The error inside an io::Error is not in its chain of sources.
+    if let Some(found) = error.get_ref().and_then(|inner| precise(inner)) {
+        return Some(found);
+    }
+    Some(match error.kind() {
+        ErrorKind::ConnectionRefused => {
+            Failure::passing("connection refused: nothing listens there, or a firewall rejects it")
+        }
+        ErrorKind::TimedOut => Failure::passing("no answer in time: no connection was made"),
+        // rustls' own text for this is meant for programmers.
+        ErrorKind::UnexpectedEof => Failure::passing("the connection was cut off"),
+        _ => Failure::passing(format!("the server cannot be reached: {error}")),
+    })
+}
+
+fn tls(error: &rustls::Error) -> Failure {
+    match error {
+        rustls::Error::InvalidCertificate(Bad::UnknownIssuer | Bad::BadSignature) => {
+            Failure::lasting(format!(
+                "the server's certificate is not signed by the CA in the kubeconfig: the CA was replaced, or this is another server ({error})"
+            ))
+        }
+        // A type of rustls-webpki's, which rustls does not show.
+        rustls::Error::InvalidCertificate(Bad::Other(other))
+            if format!("{:?}", other.0) == "CaUsedAsEndEntity" =>
+        {
+            Failure::lasting(
+                "the server's certificate is a CA, its own one, which oc accepts and this program does not: give the API server a certificate that a \
+                 CA signed, or gather with `oc skewguard audit --print-commands` and audit the files (--from)",
+            )
+        }
+        rustls::Error::InvalidCertificate(
+            Bad::Expired
+            | Bad::ExpiredContext { .. }
+            | Bad::NotValidYet
+            | Bad::NotValidYetContext { .. },
+        ) => Failure::lasting(format!(
+            "the server's certificate has expired or is not valid yet ({error}); the clock here says {}",
+            clock::time(SystemTime::now())
+        )),
+        rustls::Error::InvalidCertificate(
+            Bad::NotValidForName | Bad::NotValidForNameContext { .. },
+        ) => Failure::lasting(format!(
+            "the server's certificate is for another name ({error}); if the kubeconfig means that one, it needs tls-server-name"
+        )),
+        // With these alerts a server rejects our certificate (RFC 8446, 6.2).
+        rustls::Error::AlertReceived(
+            alert @ (Alert::CertificateRequired
+            | Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateRevoked
+            | Alert::CertificateExpired
+            | Alert::CertificateUnknown
+            | Alert::UnknownCA
+            | Alert::DecryptError
+            | Alert::AccessDenied),
+        ) => Failure::lasting(format!(
+            "the server did not accept the client certificate: {alert:?}"
+        )),
+        other => Failure::lasting(format!("TLS failed: {other}")),
+    }
+}

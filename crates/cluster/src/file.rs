@@ -1,0 +1,49 @@
+//! Files that a person names on the command line.
+
+use crate::text::printable;
+use std::fs::File;
+use std::io::{Read, Result};
+use std::path::Path;
+
+/// Reads a file, a FIFO as a shell's `<(command)` makes one, or standard input where the name is
+/// `-`: at most one byte more than `max`, which shows that it is too large.
+///
+/// # Errors
+/// It is a directory, or cannot be opened or read.
+pub fn read_start(path: &Path, max: u64) -> Result<Vec<u8>> {
+    let file: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(std::io::stdin())
+    } else {
+        let file = File::open(path)?;
+        if file.metadata()?.is_dir() {
+            return Err(std::io::Error::other("is a directory, not a regular file"));
+        }
+        Box::new(file)
+    };
+    let mut bytes = Vec::new();
+    file.take(max + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// [`read_start`] of a whole file.
+///
+/// # Errors
+/// It cannot be read, is empty, or is larger than `max` bytes. The text names the file.
+pub fn read(path: &Path, max: u64) -> std::result::Result<Vec<u8>, String> {
+    let error = |what: String| format!("{}: {what}", name(path));
+    let bytes = read_start(path, max).map_err(|problem| error(problem.to_string()))?;
+    match bytes.len() as u64 {
+        0 => Err(error("is empty".to_owned())),
+        size if size > max => Err(error(format!("is larger than {max} bytes"))),
+        _ => Ok(bytes),
+    }
+}
+
+/// The name, printable.
+pub fn name(path: &Path) -> String {
+    if path == Path::new("-") {
+        "<stdin>".to_owned()
+    } else {
+        printable(&path.to_string_lossy())
+    }
+}

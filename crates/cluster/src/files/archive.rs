@@ -1,0 +1,194 @@
+//! Formats of files, by their first bytes, and the files of a tar archive. Nothing is unpacked to disk.
+
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tar::EntryType;
+
+/// The size of a block of a tar archive: as many bytes tell every format.
+pub const BLOCK: usize = 512;
+
+/// The longest name of a file in an archive.
+const MAX_NAME: u64 = 64 << 10;
+
+/// Format of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Gzip,
+    Xz,
+    Tar,
+    /// A format that is not read: its name, and the command that unpacks it.
+    Foreign(&'static str, &'static str),
+}
+
+impl Format {
+    /// By the first bytes, never by the name.
+    pub fn of(head: &[u8]) -> Self {
+        const FOREIGN: [(&[u8], &str, &str); 4] = [
+            (b"\x28\xb5\x2f\xfd", "zstd", "zstd -d"),
+            (b"BZh", "bzip2", "bunzip2"),
+            (b"PK\x03\x04", "zip", "unzip"),
+            (b"7z\xbc\xaf\x27\x1c", "7z", "7z x"),
+        ];
+        // An archive without files is zeros.
+        let is_empty_tar = head.len() == BLOCK && head.iter().all(|byte| *byte == 0);
+        if head.starts_with(b"\x1f\x8b") {
+            Self::Gzip
+        } else if head.starts_with(b"\xfd7zXZ\0") {
+            Self::Xz
+        } else if is_empty_tar || head.get(257..262) == Some(b"ustar") {
+            Self::Tar
+        } else {
+            FOREIGN
+                .into_iter()
+                .find(|(magic, ..)| head.starts_with(magic))
+                .map_or(Self::Text, |(_, name, remedy)| Self::Foreign(name, remedy))
+        }
+    }
+}
+
+/// Tells whether a name in a folder or archive is that of something that may have objects: text, or text
+/// and archives however they are packed. Logs are not.
+pub fn may_have_objects(path: &Path) -> bool {
+    const TEXT: [&str; 3] = [".json", ".yaml", ".yml"];
+    const PACKED: [&str; 4] = [".gz", ".xz", ".zst", ".bz2"];
+    const ARCHIVE: [&str; 6] = [".tar", ".tgz", ".txz", ".tzst", ".tbz2", ".zip"];
+    let Some(name) = path.file_name() else {
+        return false;
+    };
+    let name = name.to_string_lossy().to_ascii_lowercase();
+    let plain = PACKED.iter().find_map(|end| name.strip_suffix(end));
+    let name = plain.unwrap_or(&name);
+    TEXT.iter().chain(&ARCHIVE).any(|end| name.ends_with(end))
+}
+
+/// Tells whether a name has no ending, or one of any text: objects in such a file are not read, and named.
+pub fn is_unnamed(path: &Path) -> bool {
+    path.extension()
+        .is_none_or(|end| end.eq_ignore_ascii_case("txt"))
+}
+
+/// Tells whether the Insights Operator keeps it of its own cluster, and a must-gather takes it along
+/// (openshift/must-gather, `gather_insights`): copies, with names made unreadable.
+pub fn is_of_insights(path: &Path) -> bool {
+    path.iter().any(|part| part == "insights-data")
+}
+
+/// The name without what its packing adds.
+pub fn unpacked_name(path: &Path) -> PathBuf {
+    match path.extension().and_then(|end| end.to_str()) {
+        Some("gz" | "xz" | "GZ" | "XZ") => path.with_extension(""),
+        _ => path.to_owned(),
+    }
+}
+
+/// A stream of which no more bytes may be unpacked than are left, for all streams together.
+pub struct Bounded<R> {
+    pub stream: R,
+    pub left: Rc<Cell<u64>>,
+}
+
+/// More was packed than is unpacked.
+#[derive(Debug, thiserror::Error)]
+#[error("too much is packed into it")]
+pub struct TooMuch;
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.stream.read(into)?;
+        let left = self.left.get().checked_sub(count as u64);
+        self.left
+            .set(left.ok_or_else(|| io::Error::other(TooMuch))?);
+        Ok(count)
+    }
+}
+
+/// A file of an archive, or a link.
+pub struct Member<'a> {
+    pub path: PathBuf,
+    pub is_link: bool,
+    pub content: &'a mut dyn Read,
+}
+
+/// Shows each file and link of a tar archive to `take`, until its end.
+///
+/// # Errors
+/// It is broken, ends early, or has more than `max` entries, and what `take` refuses. Long names
+/// are put together here: the crate would read one of any length.
+pub fn members(
+    stream: &mut dyn Read,
+    max: usize,
+    take: &mut dyn FnMut(Member<'_>),
+) -> io::Result<()> {
+    let mut ending = Ending { stream, zeros: 0 };
+    let mut archive = tar::Archive::new(&mut ending);
+    let mut long_name = None;
+    for (n, entry) in archive.entries()?.raw(true).enumerate() {
+        if n == max {
+            return Err(io::Error::other(format!("has more than {max} entries")));
+        }
+        let mut entry = entry?;
+        let kind = entry.header().entry_type();
+        match kind {
+            EntryType::GNULongName | EntryType::XHeader if entry.size() > MAX_NAME => {
+                return Err(io::Error::other("has a name that is too long"));
+            }
+            EntryType::GNULongName => {
+                let mut name = Vec::new();
+                entry.read_to_end(&mut name)?;
+                let end = name.iter().position(|byte| *byte == 0);
+                name.truncate(end.unwrap_or(name.len()));
+                long_name = Some(String::from_utf8_lossy(&name).into_owned());
+            }
+            EntryType::XHeader => {
+                for extension in entry.pax_extensions()?.into_iter().flatten() {
+                    let extension = extension?;
+                    if extension.key_bytes() == b"path" {
+                        let name = String::from_utf8_lossy(extension.value_bytes());
+                        long_name = Some(name.into_owned());
+                    }
+                }
+            }
+            EntryType::Regular | EntryType::Continuous | EntryType::Link | EntryType::Symlink => {
+                let short = || String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+                let path = long_name.take().unwrap_or_else(short).into();
+                take(Member {
+                    path,
+                    is_link: matches!(kind, EntryType::Link | EntryType::Symlink),
+                    content: &mut entry,
+                });
+            }
+            // Folders, devices, and what is said of the next entry beside its name.
+            EntryType::GNULongLink | EntryType::XGlobalHeader => {}
+            _ => long_name = None,
+        }
+    }
+    // What packs it has its checksum at the end.
+    io::copy(&mut ending, &mut io::sink())?;
+    if ending.zeros < BLOCK {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
+}
+
+/// Counts the zeros at the end: an archive ends with two blocks of them.
+struct Ending<'a> {
+    stream: &'a mut dyn Read,
+    zeros: usize,
+}
+
+impl Read for Ending<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.stream.read(into)?;
+        let read = into.get(..count).unwrap_or_default();
+        let zeros = read.iter().rev().take_while(|byte| **byte == 0).count();
+        self.zeros = if zeros == count {
+            self.zeros.saturating_add(count)
+        } else {
+            zeros
+        };
+        Ok(count)
+    }
+}

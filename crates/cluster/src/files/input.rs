@@ -1,0 +1,446 @@
+//! The files, folders and archives of `--from`.
+
+use super::archive::{self, BLOCK, Bounded, Format, Member, TooMuch};
+use super::folder;
+use crate::file::name as named;
+use crate::files::gathers::Gathers;
+use crate::files::staged::SourceFile;
+use crate::kinds::listener::{Shared, held};
+use crate::kinds::objects::Objects;
+use crate::text::printable;
+use crate::unread::Unread;
+use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// How much is read.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// Bytes of one file, unpacked.
+    file: u64,
+    /// Bytes of all archives, unpacked.
+    unpacked: u64,
+    /// Files of one archive.
+    members: usize,
+    /// Packings within packings: `.tar.gz` are two.
+    depth: usize,
+}
+
+/// The most bytes of one file.
+pub const MAX_FILE: u64 = 512 << 20;
+
+const LIMITS: Limits = Limits {
+    file: MAX_FILE,
+    unpacked: 64 << 30,
+    members: 1_000_000,
+    depth: 8,
+};
+
+/// Memory for the dictionary of xz, in KiB: `xz -9` takes 65 MiB.
+const XZ_MEMORY: u32 = 128 << 10;
+
+/// As much of a file tells whether it has objects.
+const HEAD: u64 = 64 << 10;
+
+/// What can be done about a file that is too large.
+const SPLIT: &str = "split it: one file for each kind (`oc get machines.machine.openshift.io -A -o json`), nodes by a label \
+    (`oc get nodes -l node-role.kubernetes.io/worker -o json`); any number of files is read";
+
+/// Why a file that may be of several clusters is not read.
+const SHARED: &str = "may be of any of several clusters: keep the files of each in a folder or an archive of its own";
+
+/// Why a file of another name is not read.
+const UNNAMED: &str =
+    "has objects of a cluster, and no ending of JSON or YAML: name it itself, or rename it";
+
+/// The files that were read.
+pub enum Files {
+    /// Of one cluster, and what could not be read.
+    OfOne(Vec<Unread>),
+    OfSeveral(Gathers),
+}
+
+/// Reads what was named, of one cluster or several.
+///
+/// # Errors
+/// The objects are of more than one cluster, and it cannot be told which is of which.
+pub fn read_files(paths: &[PathBuf], objects: &mut Objects) -> Result<Files, String> {
+    let unread = read_within(paths, objects, LIMITS, None);
+    // What is no file is read once.
+    let is_lasting = paths.iter().all(|path| path.is_file() || path.is_dir());
+    if let Some(clusters) = objects.staged.clusters.several().filter(|_| is_lasting) {
+        return Ok(Files::OfSeveral(Gathers::of(clusters)));
+    }
+    objects.settle()?;
+    Ok(Files::OfOne(unread))
+}
+
+/// Reads what was named, and returns what could not be read.
+///
+/// # Errors
+/// The objects are of more than one cluster.
+pub fn read(paths: &[PathBuf], objects: &mut Objects) -> Result<Vec<Unread>, String> {
+    let unread = read_within(paths, objects, LIMITS, None);
+    objects.settle()?;
+    Ok(unread)
+}
+
+/// Reads the files of one of several clusters.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_of(
+    paths: &[PathBuf],
+    cluster: (&Gathers, usize),
+    objects: &mut Objects,
+) -> Result<Vec<Unread>, String> {
+    let unread = read_within(paths, objects, LIMITS, Some(cluster));
+    objects.settle()?;
+    Ok(unread)
+}
+
+fn read_within(
+    paths: &[PathBuf],
+    objects: &mut Objects,
+    limits: Limits,
+    cluster: Option<(&Gathers, usize)>,
+) -> Vec<Unread> {
+    let mut reader = InputReader {
+        objects,
+        limits,
+        left: Rc::new(Cell::new(limits.unpacked)),
+        unread: Vec::new(),
+        of_insights: 0,
+        logs: 0,
+        cluster,
+        elsewhere: 0,
+    };
+    for path in paths {
+        reader.path(path, paths.len() > 1);
+    }
+    let of_insights = reader.of_insights;
+    let mut unread = reader.unread;
+    if of_insights > 0 {
+        unread.push(Unread {
+            what: format!("insights-data, files: {of_insights}"),
+            why: "copies of the Insights Operator; --from reads one where it is named by itself"
+                .to_owned(),
+            hides_sets: false,
+            makes_nodes: false,
+        });
+    }
+    unread
+}
+
+/// What is read, by its name.
+struct Source {
+    /// The name that says what may be in it.
+    path: PathBuf,
+    file: SourceFile,
+    /// Packings around it.
+    depth: usize,
+    /// A person named it, or what it is the whole content of.
+    is_named: bool,
+}
+
+struct InputReader<'a> {
+    objects: &'a mut Objects,
+    limits: Limits,
+    /// Bytes that may still be unpacked.
+    left: Rc<Cell<u64>>,
+    unread: Vec<Unread>,
+    /// Files of the Insights Operator, which are passed over.
+    of_insights: usize,
+    /// Logs that were read.
+    logs: usize,
+    /// The one of several clusters whose files are read.
+    cluster: Option<(&'a Gathers, usize)>,
+    /// Files of the others.
+    elsewhere: usize,
+}
+
+impl InputReader<'_> {
+    /// Reads a file, or all files of a folder. One of several that is not there may have been meant
+    /// as a set.
+    fn path(&mut self, path: &Path, is_of_several: bool) {
+        let so_far = |reader: &Self| {
+            (
+                reader.objects.count(),
+                reader.logs,
+                reader.elsewhere,
+                reader.unread.len(),
+            )
+        };
+        let before = so_far(self);
+        if path.is_dir() {
+            self.folder(path);
+        } else {
+            let is_missing = path != Path::new("-") && matches!(path.try_exists(), Ok(false));
+            let also = if is_missing && is_of_several {
+                "; sets to show come before --from"
+            } else {
+                ""
+            };
+            if let Err(why) = self.file(path, true) {
+                self.note(path, named(path), why + also);
+            }
+        }
+        if so_far(self) == before {
+            let why = "has no objects that the audit reads: `oc get -o json` prints them";
+            self.note(path, named(path), why.to_owned());
+        }
+    }
+
+    fn folder(&mut self, path: &Path) {
+        let listener = self.objects.listener.clone();
+        let is_log = |path: &Path| hears_log(listener.as_ref(), path);
+        let found = match folder::files(path, &is_log) {
+            Ok(found) => found,
+            Err(error) => return self.note(path, named(path), error.to_string()),
+        };
+        for link in found.links {
+            self.note(&link, named(&link), LINK.to_owned());
+        }
+        for file in found.unnamed {
+            if File::open(&file).is_ok_and(|mut stream| self.is_of_objects(&mut stream)) {
+                self.note(&file, named(&file), UNNAMED.to_owned());
+            }
+        }
+        for file in found.files {
+            let within = file.strip_prefix(path).unwrap_or(&file);
+            if archive::is_of_insights(within) {
+                self.of_insights += 1;
+            } else if let Err(why) = self.file(&file, false) {
+                self.note(&file, named(&file), why);
+            }
+        }
+    }
+
+    /// Tells whether a file is of another cluster, and counts it.
+    fn is_elsewhere(&mut self, place: &Path) -> bool {
+        let is = (self.cluster).is_some_and(|(gathers, n)| gathers.is_elsewhere(n, place));
+        self.elsewhere += usize::from(is);
+        is
+    }
+
+    /// Tells whether the beginning of a text has objects that are read.
+    fn is_of_objects(&self, stream: &mut dyn Read) -> bool {
+        let mut head = Vec::new();
+        let read = stream.take(HEAD).read_to_end(&mut head);
+        // PowerShell writes two bytes a character.
+        let text = String::from_utf8_lossy(&head).replace('\0', "");
+        read.is_ok() && folder::has_objects(&text, &|kind| self.hears_in(Path::new(""), kind))
+    }
+
+    fn hears_in(&self, path: &Path, kind: &str) -> bool {
+        let listener = self.objects.listener.as_ref();
+        listener.is_some_and(|listener| held(listener).hears_in(path, kind))
+    }
+
+    fn note(&mut self, place: &Path, what: String, why: String) {
+        if self.is_elsewhere(place) {
+            return;
+        }
+        self.unread.push(Unread {
+            what,
+            why,
+            hides_sets: true,
+            makes_nodes: false,
+        });
+    }
+
+    fn file(&mut self, path: &Path, is_named: bool) -> Result<(), String> {
+        if self.is_elsewhere(path) {
+            return Ok(());
+        }
+        let mut stream: Box<dyn Read> = if path == Path::new("-") {
+            Box::new(io::stdin())
+        } else {
+            Box::new(File::open(path).map_err(|error| error.to_string())?)
+        };
+        let source = Source {
+            path: path.to_owned(),
+            file: SourceFile {
+                shown: named(path),
+                place: path.to_owned(),
+            },
+            depth: 0,
+            is_named,
+        };
+        self.stream(&source, &mut stream)
+    }
+
+    /// Reads what is in a stream, whatever it is packed with.
+    fn stream(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+        let mut head = Vec::new();
+        let start = (&mut *stream).take(BLOCK as u64).read_to_end(&mut head);
+        start.map_err(|error| broken(&error))?;
+        let format = Format::of(&head);
+        let mut whole = head.as_slice().chain(stream);
+        if format != Format::Text && source.depth == self.limits.depth {
+            return Err("is packed too often: unpack it first".to_owned());
+        }
+        let inner = Source {
+            path: archive::unpacked_name(&source.path),
+            file: source.file.clone(),
+            depth: source.depth + 1,
+            is_named: source.is_named,
+        };
+        let stream: Box<dyn Read + '_> = match format {
+            Format::Text => return self.text(source, &mut whole),
+            Format::Tar => return self.archive(source, &mut whole),
+            Format::Foreign(name, remedy) => {
+                return Err(format!(
+                    "is packed with {name}, which is not read: unpack it first (`{remedy}`)"
+                ));
+            }
+            Format::Gzip => Box::new(MultiGzDecoder::new(&mut whole)),
+            Format::Xz => Box::new(XzReader::new_mem_limit(&mut whole, true, XZ_MEMORY)),
+        };
+        let mut unpacked = Bounded {
+            stream,
+            left: Rc::clone(&self.left),
+        };
+        self.stream(&inner, &mut unpacked)
+    }
+
+    fn archive(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+        let max = self.limits.members;
+        let mut take = |member: Member<'_>| {
+            let is_log = hears_log(self.objects.listener.as_ref(), &member.path);
+            let may_be = archive::may_have_objects(&member.path) || is_log;
+            if !may_be && (member.is_link || !archive::is_unnamed(&member.path)) {
+                return;
+            }
+            if archive::is_of_insights(&member.path) {
+                self.of_insights += usize::from(may_be);
+                return;
+            }
+            let file = SourceFile {
+                shown: format!("{} in {}", named(&member.path), source.file.shown),
+                place: source
+                    .file
+                    .place
+                    .join(member.path.strip_prefix("/").unwrap_or(&member.path)),
+            };
+            if !may_be {
+                if self.is_of_objects(member.content) {
+                    self.note(&file.place, file.shown, UNNAMED.to_owned());
+                }
+                return;
+            }
+            if self.is_elsewhere(&file.place) {
+                return;
+            }
+            let inner = Source {
+                file,
+                path: member.path,
+                depth: source.depth + 1,
+                is_named: false,
+            };
+            let read = if member.is_link {
+                Err(LINK.to_owned())
+            } else {
+                self.stream(&inner, member.content)
+            };
+            if let Err(why) = read {
+                self.note(&inner.file.place, inner.file.shown, why);
+            }
+        };
+        archive::members(stream, max, &mut take).map_err(|error| broken(&error))
+    }
+
+    /// Adds the objects of a text.
+    fn text(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+        if let Some(listener) = &self.objects.listener
+            && hears_log(Some(listener), &source.path)
+        {
+            self.logs += 1;
+            let heard = held(listener).hear_log(&source.path, stream);
+            return heard.map_err(|error| broken(&error));
+        }
+        let mut bytes = Vec::new();
+        let read = stream.take(self.limits.file + 1).read_to_end(&mut bytes);
+        read.map_err(|error| broken(&error))?;
+        if bytes.len() as u64 > self.limits.file {
+            let mib = self.limits.file >> 20;
+            return Err(format!("is larger than {mib} MiB: {SPLIT}"));
+        }
+        let text = decode(bytes)?;
+        let also = |kind: &str| self.hears_in(&source.path, kind);
+        let is_of_interest = || {
+            folder::is_of_interest(&source.path, &text, &also)
+                && !folder::is_other_of_insights(&source.path, &text)
+        };
+        if !source.is_named && !is_of_interest() {
+            return Ok(());
+        }
+        if (self.cluster).is_some_and(|(gathers, _)| gathers.owner(&source.file.place).is_none()) {
+            return Err(SHARED.to_owned());
+        }
+        if text.trim().is_empty() {
+            return Err("is empty".to_owned());
+        }
+        if let Some(node) = folder::node_of_aleph(&source.path) {
+            return self.objects.add_aleph(node, text.as_bytes());
+        }
+        let added = self.objects.add_file(&source.file, &text);
+        added.map_err(|error| printable(&error))
+    }
+}
+
+fn hears_log(listener: Option<&Shared>, path: &Path) -> bool {
+    listener.is_some_and(|listener| held(listener).hears_log(path))
+}
+
+const LINK: &str = "is a link, which is not followed: name what it leads to";
+
+/// A text as an editor or a shell wrote it: Windows PowerShell redirects as UTF-16, with a mark.
+fn decode(bytes: Vec<u8>) -> Result<String, String> {
+    let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (units, odd) = rest.as_chunks();
+        let units: Vec<u16> = units.iter().copied().map(unit).collect();
+        String::from_utf16(&units)
+            .ok()
+            .filter(|_| odd.is_empty())
+            .ok_or_else(|| "is not UTF-16, though it begins so".to_owned())
+    };
+    match bytes.as_slice() {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        _ => {
+            let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+            Ok(match text.strip_prefix('\u{feff}') {
+                Some(rest) => rest.to_owned(),
+                None => text,
+            })
+        }
+    }
+}
+
+/// Why a stream could not be read to its end.
+fn broken(error: &io::Error) -> String {
+    if error.get_ref().is_some_and(|inner| inner.is::<TooMuch>()) {
+        return format!(
+            "unpacks to more than {} GiB in all, which is more than is read: unpack it first, and name the folders with objects",
+            LIMITS.unpacked >> 30
+        );
+    }
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "ends early: it was cut short".to_owned(),
+        // What packs and archives say of themselves.
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
+            let error = printable(&error.to_string());
+            format!("is broken, or was cut short: {error}")
+        }
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod tests;

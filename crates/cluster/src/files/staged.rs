@@ -1,0 +1,197 @@
+//! Objects of files, until all files are read (pure): several gathers may have the same object, at
+//! different times, and a person may have named files of different clusters.
+
+use crate::kinds::fields::{str_at, text_at};
+use crate::kinds::kind_table::CONFIG;
+use crate::kinds::kind_table::is_of_sets;
+use crate::kinds::machines::Metadata;
+use crate::text::printable;
+use crate::unread::{MAX_NOT_UNDERSTOOD, Unread};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// A file that objects are read from.
+#[derive(Debug, Clone, Default)]
+pub struct SourceFile {
+    /// The name as a person knows it: `nodes.yaml in must-gather.tar.gz`.
+    pub shown: String,
+    /// Its path, through archives: `must-gather.tar.gz/nodes.yaml`.
+    pub place: PathBuf,
+}
+
+/// An object of a file.
+#[derive(Debug)]
+pub struct Staging {
+    pub group: String,
+    pub kind: String,
+    /// The object, without what the audit does not read.
+    pub json: String,
+    /// `metadata.resourceVersion`: a number that only grows within a cluster (Kubernetes, "Resource
+    /// versions", since 1.35 by contract; before by what etcd does).
+    version: Option<u128>,
+    uid: String,
+}
+
+/// Objects of the files.
+#[derive(Debug, Default)]
+pub struct Staged {
+    /// The file that is read now.
+    pub file: SourceFile,
+    /// In the order in which they were read first.
+    pub objects: Vec<Staging>,
+    /// Questions that cannot be decided between two of the same name.
+    pub conflicts: Vec<Unread>,
+    pub clusters: Clusters,
+    /// Place of each group, kind, namespace and name.
+    places: BTreeMap<(String, String, String, String), usize>,
+}
+
+impl Staged {
+    /// Takes an object, unless a newer one of its name was read; returns whether it is the first, or
+    /// the same once more.
+    pub fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
+        self.clusters.add(&self.file, group, kind, object);
+        let Metadata {
+            namespace, name, ..
+        } = Metadata::of(object);
+        let new = Staging {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            json: without_ballast(group, kind, object).to_string(),
+            version: str_at(object, "/metadata/resourceVersion")
+                .and_then(|version| version.parse().ok()),
+            uid: text_at(object, "/metadata/uid").unwrap_or_default(),
+        };
+        let key = (group.to_owned(), kind.to_owned(), namespace, name);
+        let place = *self.places.entry(key).or_insert(self.objects.len());
+        let Some(old) = self.objects.get_mut(place) else {
+            self.objects.push(new);
+            return true;
+        };
+        if new.version == old.version && new.json == old.json {
+            return true;
+        }
+        if let Some(why) = conflict(old, &new) {
+            let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
+            let unread = Unread {
+                what,
+                why: why.to_owned(),
+                hides_sets: is_of_sets(group, kind),
+                makes_nodes: false,
+            };
+            if self.conflicts.len() < MAX_NOT_UNDERSTOOD && !self.conflicts.contains(&unread) {
+                self.conflicts.push(unread);
+            }
+        }
+        if new.version > old.version {
+            *old = new;
+        }
+        false
+    }
+}
+
+/// Question that cannot be decided between two objects of one name.
+fn conflict(old: &Staging, new: &Staging) -> Option<&'static str> {
+    let is_other = !old.uid.is_empty() && !new.uid.is_empty() && old.uid != new.uid;
+    if is_other && is_of_sets(&old.group, &old.kind) {
+        Some(
+            "was read twice, with different uids: it was made anew, or is another cluster's; audit each gather by itself",
+        )
+    } else if old.version.is_none() && new.version.is_none() && old.json != new.json {
+        Some(
+            "was read twice, and differs; without metadata.resourceVersion it is not known which is newer: audit each gather by itself",
+        )
+    } else {
+        None
+    }
+}
+
+/// The object without what is large and says nothing to the audit: who manages which field says who
+/// keeps a set.
+fn without_ballast(group: &str, kind: &str, object: &Value) -> Value {
+    let mut object = object.clone();
+    let is_kept = is_of_sets(group, kind) || kind == "BareMetalHost";
+    let fields = [("/metadata", "managedFields"), ("/status", "images")];
+    for (place, field) in fields.into_iter().skip(usize::from(is_kept)) {
+        let fields = object.pointer_mut(place).and_then(Value::as_object_mut);
+        if let Some(fields) = fields {
+            fields.remove(field);
+        }
+    }
+    object
+}
+
+/// Fields that tell clusters apart, the surest first.
+const IDENTITIES: [(&str, &str, &str); 3] = [
+    ("ClusterVersion", "/spec/clusterID", "clusterID"),
+    (
+        "Infrastructure",
+        "/status/infrastructureName",
+        "infrastructureName",
+    ),
+    ("Infrastructure", "/status/apiServerURL", "apiServerURL"),
+];
+
+/// A value that tells a cluster from others, and the files that have it.
+type Sighting = (String, Vec<PathBuf>);
+
+/// Which clusters the objects are of.
+#[derive(Debug, Default)]
+pub struct Clusters {
+    /// For each of [`IDENTITIES`] its values, in order; and the name of the first file of each.
+    found: [Vec<Sighting>; 3],
+    files: BTreeMap<String, String>,
+}
+
+impl Clusters {
+    fn add(&mut self, file: &SourceFile, group: &str, kind: &str, object: &Value) {
+        if group != CONFIG {
+            return;
+        }
+        for ((of, path, _), found) in IDENTITIES.iter().zip(&mut self.found) {
+            let Some(value) = text_at(object, path).filter(|_| *of == kind) else {
+                continue;
+            };
+            let place = file.place.clone();
+            match found.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, places)) if places.contains(&place) => {}
+                Some((_, places)) => places.push(place),
+                None => {
+                    let name = self.files.entry(value.clone());
+                    name.or_insert_with(|| file.shown.clone());
+                    found.push((value, vec![place]));
+                }
+            }
+        }
+    }
+
+    /// The clusters, where they are several, each with its files; `None` where one file is of two.
+    pub fn several(&self) -> Option<&[Sighting]> {
+        let found = self.found.iter().find(|found| found.len() > 1)?;
+        let places = found.iter().flat_map(|(_, places)| places);
+        let (count, each) = (places.clone().count(), places.collect::<BTreeSet<_>>());
+        (each.len() == count).then_some(found.as_slice())
+    }
+
+    /// # Errors
+    /// They are of more than one.
+    pub fn one(&self) -> Result<(), String> {
+        for ((.., name), found) in IDENTITIES.iter().zip(&self.found) {
+            if found.len() > 1 {
+                let file = |value| self.files.get(value).map_or("", String::as_str);
+                let all: Vec<String> = found
+                    .iter()
+                    .take(10)
+                    .map(|(value, _)| format!("{value} ({})", file(value)))
+                    .collect();
+                return Err(format!(
+                    "--from has objects of {} clusters, by their {name}: {}; audit each cluster by itself",
+                    found.len(),
+                    all.join(", ")
+                ));
+            }
+        }
+        Ok(())
+    }
+}

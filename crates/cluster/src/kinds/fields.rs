@@ -1,0 +1,39 @@
+//! The fields of an object, read by their path (pure).
+//!
+//! Paths are RFC 6901's: `~1` stands for a slash in a name. A field of another type than in its API
+//! is absent here, and named by [`super::unfit`]. All text is made printable and bounded where it
+//! enters.
+
+use crate::text;
+use serde_json::Value;
+
+/// The text at a path, as it is; an empty one is none.
+pub fn str_at<'a>(object: &'a Value, path: &str) -> Option<&'a str> {
+    object
+        .pointer(path)?
+        .as_str()
+        .filter(|text| !text.is_empty())
+}
+
+/// The text at a path, printable and bounded.
+pub fn text_at(object: &Value, path: &str) -> Option<String> {
+    str_at(object, path).map(text::printable)
+}
+
+/// The list at a path; where there is none, an empty one.
+pub fn list_at<'a>(object: &'a Value, path: &str) -> &'a [Value] {
+    object
+        .pointer(path)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// The fields of the object at a path, and their names, printable and bounded.
+pub fn fields_at<'a>(object: &'a Value, path: &str) -> impl Iterator<Item = (String, &'a Value)> {
+    object
+        .pointer(path)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (text::printable(name), value))
+}

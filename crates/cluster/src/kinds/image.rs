@@ -1,0 +1,131 @@
+//! The image that a spec names (pure), by [`super::platforms`].
+
+use super::fields::{str_at, text_at};
+use super::platforms::audit_row;
+use super::site::Site;
+use crate::platform::Platform;
+use crate::text::KEPT_MAX;
+use serde_json::Value;
+
+/// Method by which bare metal is installed with the image of the cluster's release.
+pub const INSTALL_COREOS: &str = "install_coreos";
+
+/// The image that the next machine is made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Image {
+    /// The platform's name; `None` where it is not one that is known.
+    pub platform: Option<Platform>,
+    /// The region, where images are kept by region.
+    pub region: Option<String>,
+    /// The field, within the spec.
+    pub field: Option<String>,
+    /// Value of that field.
+    pub value: Option<String>,
+    /// The pool whose config the machine asks for, by the name of its user data.
+    pub pool: Option<String>,
+    /// Which of a marketplace's images it is of, as [`super::stream::OwnImage::offer`] has it;
+    /// `None` where the platform has one image for all.
+    pub offer: Option<String>,
+    /// Place where its name holds, and what else decides who keeps it up to date.
+    pub site: Site,
+    /// The cluster's release brings the image (bare metal, `install_coreos`).
+    pub is_of_release: bool,
+    /// Reason why it does not tell a version.
+    pub why_not: Option<&'static str>,
+}
+
+impl Image {
+    /// Equal for machines that are made from the same image, if they are of the same [`Site`];
+    /// `None` where that is unknown, because the name is not known, or only its beginning is kept.
+    pub fn key(&self) -> Option<(Platform, String)> {
+        let value = self.value.as_ref().filter(|value| value.len() < KEPT_MAX)?;
+        Some((self.platform?, value.clone()))
+    }
+}
+
+/// The image that a spec of this kind names: a `providerSpec.value` of the Machine API, or the spec
+/// of an infrastructure machine of the Cluster API.
+pub fn read_spec(kind: &str, spec: &Value) -> Image {
+    let is_of = |platform: &Platform| {
+        let mut begins = platform.row().kinds.iter();
+        begins.any(|begin| kind.starts_with(begin))
+    };
+    let Some(platform) = Platform::ALL.into_iter().find(is_of) else {
+        return Image {
+            why_not: Some("the platform is not one whose image field is known"),
+            ..Image::default()
+        };
+    };
+    let (field, value) = audit_row(platform).read(kind, spec);
+    let offer = (platform == Platform::Azure).then(|| azure_offer(value.as_deref()));
+    let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
+    let site = Site::of(platform, value.as_deref(), spec);
+    Image {
+        platform: Some(platform),
+        region: first(&["/placement/region", "/region", "/location"]),
+        field: Some(field),
+        offer: offer.flatten(),
+        is_of_release: value.is_none()
+            && str_at(spec, "/customDeploy/method") == Some(INSTALL_COREOS),
+        why_not: value.is_none().then_some(match site.chooser {
+            Some("ami.filters") => {
+                "a filter chooses the AMI (ami.filters), and does not say which it is now"
+            }
+            Some(_) => "an ARN names the AMI (ami.arn)",
+            None if audit_row(platform).is_unfit(kind, spec) => "the field of its image is no text",
+            None => "the template does not name its image",
+        }),
+        site,
+        value,
+        pool: user_data(spec).and_then(|secret| pool(&secret)),
+    }
+}
+
+/// The Secret with the user data that a spec of the Machine API names.
+pub fn user_data(spec: &Value) -> Option<String> {
+    ["/userDataSecret/name", "/userData/name"]
+        .iter()
+        .find_map(|path| text_at(spec, path))
+}
+
+/// Publisher of the images that nobody has to buy.
+pub const FREE_PUBLISHER: &str = "azureopenshift";
+
+/// Plan and generation of an image on Azure, such as `no-purchase-plan/hyperVGen2`: what it may be
+/// replaced by. What was uploaded is replaced by the images without a plan
+/// (machine-config-operator, `reconcileAzureProviderSpec` of `pkg/controller/bootimage`).
+fn azure_offer(image: Option<&str>) -> Option<String> {
+    let image = image?.to_ascii_lowercase();
+    let parts: Vec<&str> = image.split(':').collect();
+    let [publisher, offer, sku, _] = parts[..] else {
+        let generation = 1 + u8::from(image.contains("gen2"));
+        return Some(format!("no-purchase-plan/hyperVGen{generation}"));
+    };
+    let plan = match (publisher, offer) {
+        (FREE_PUBLISHER, _) => "no-purchase-plan".to_owned(),
+        ("redhat", offer) => offer
+            .strip_prefix("rh-")?
+            .strip_suffix("-worker")?
+            .to_owned(),
+        ("redhat-limited", offer) => {
+            format!(
+                "{}-emea",
+                offer.strip_prefix("rh-")?.strip_suffix("-worker")?
+            )
+        }
+        _ => return None,
+    };
+    let is_second = match plan.as_str() {
+        // `aro_420`, `420-v2`, `420-arm`, `aro_5-0_x64_gen2`.
+        "no-purchase-plan" => ["v2", "arm", "gen2"].iter().any(|part| sku.contains(part)),
+        _ => !sku.contains("gen1"),
+    };
+    Some(format!("{plan}/hyperVGen{}", 1 + u8::from(is_second)))
+}
+
+/// `worker` of `worker-user-data` and `worker-user-data-managed`: the installer names the user data
+/// after the pool that it asks for.
+pub fn pool(secret: &str) -> Option<String> {
+    let (pool, _) = secret.split_once("-user-data")?;
+    (!pool.is_empty()).then(|| pool.to_owned())
+}

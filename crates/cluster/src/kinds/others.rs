@@ -1,0 +1,85 @@
+//! Objects that make no nodes of the cluster's, or are not understood (pure).
+
+use super::fields::{list_at, str_at, text_at};
+use super::kind_table::is_unknown_maker;
+use super::machines::Metadata;
+use crate::names::some_of;
+use crate::text::printable;
+use crate::unread::Unread;
+use serde_json::Value;
+
+/// Objects that are left out, and said to be.
+#[derive(Debug, Default)]
+pub struct Others {
+    /// RHEL workers that are made of packages.
+    pub package_mode: usize,
+    /// Hosts that boot a live ISO.
+    pub live_isos: usize,
+    /// `MachinePool` of hive.openshift.io.
+    pub hive_pools: usize,
+    /// Images that an AgentServiceConfig boots hosts of other clusters with.
+    os_images: Vec<String>,
+}
+
+/// The most images of AgentServiceConfigs that are kept.
+const MAX_OS_IMAGES: usize = 1_000;
+
+impl Others {
+    /// Adds an `AgentServiceConfig`.
+    pub fn add(&mut self, object: &Value) {
+        let images = list_at(object, "/spec/osImages");
+        let images = images.iter().filter_map(os_image);
+        let room = MAX_OS_IMAGES.saturating_sub(self.os_images.len());
+        self.os_images.extend(images.take(room));
+    }
+
+    /// The images that hosts of other clusters are booted with, in words.
+    pub fn os_images(&self) -> Option<String> {
+        let images: Vec<&str> = self.os_images.iter().map(String::as_str).collect();
+        (!images.is_empty()).then(|| {
+            format!(
+                "AgentServiceConfig boots hosts of other clusters from {}: a policy of theirs judges them, not this one",
+                if images.len() > 8 {
+                    some_of(&images)
+                } else {
+                    images.join(", ")
+                }
+            )
+        })
+    }
+}
+
+/// A worker that is made of packages: its OS is RHEL, and neither CoreOS nor an image. RHCOS has the
+/// same `os_id` in some releases.
+pub fn is_package_mode(node: &Value) -> bool {
+    let os_image = str_at(node, "/status/nodeInfo/osImage").unwrap_or_default();
+    os_image.starts_with("Red Hat Enterprise Linux") && !os_image.contains("CoreOS")
+}
+
+/// Tells whether the hub of a zero touch installation boots hosts of other clusters with it
+/// (baremetal-operator `Image.DiskFormat`).
+pub fn is_live_iso(host: &Value) -> bool {
+    str_at(host, "/spec/image/format") == Some("live-iso")
+}
+
+fn os_image(image: &Value) -> Option<String> {
+    let version = text_at(image, "/version")?;
+    let words = ["/openshiftVersion", "/cpuArchitecture"].map(|path| text_at(image, path));
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    Some(format!("{version} ({})", words.join(", ")))
+}
+
+/// An object of a kind that may make machines and is not understood; `None` where it makes none.
+pub fn not_understood(group: &str, kind: &str, object: &Value) -> Option<Unread> {
+    if !is_unknown_maker(group, kind) {
+        return None;
+    }
+    let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
+    let group = printable(group);
+    Some(Unread {
+        what: what.trim_end().to_owned(),
+        why: format!("what its API group {group} makes nodes from is not understood for this kind"),
+        hides_sets: false,
+        makes_nodes: true,
+    })
+}

@@ -1,0 +1,316 @@
+//! The image field of each platform (pure): what the audit reads, and what `render admission` looks
+//! for on the API server.
+//!
+//! Field names: openshift/api `machine/v1beta1` (AWS, Azure, GCP, vSphere), `machine/v1` (Nutanix,
+//! PowerVS), `machine/v1alpha1` (OpenStack); the bare metal, IBM Cloud, libvirt and oVirt providers
+//! of the Machine API; the machine specs of the Cluster API's providers.
+
+use super::fields::{list_at, text_at};
+use super::site::{self, Scope, of_every_site};
+use crate::platform::Platform;
+use serde_json::Value;
+
+/// A field that names an image, by its path within the spec, with dots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageField {
+    Text(&'static str),
+    /// The parts of a marketplace's URN are below it.
+    Urn(&'static str),
+    /// The image of the disk to boot from: other disks have images of their own.
+    BootDisk,
+}
+
+use ImageField::{BootDisk, Text, Urn};
+
+/// The parts of a URN, in its order.
+pub const URN: [&str; 4] = ["publisher", "offer", "sku", "version"];
+
+/// Fields and rules of a platform, for the audit. Of several fields the first that is given counts.
+#[derive(Debug)]
+pub struct AuditRow {
+    /// The fields of a `providerSpec.value` of the Machine API.
+    pub provider_spec: &'static [ImageField],
+    /// Fields of an infrastructure machine of the Cluster API, and of its template.
+    pub machine: &'static [ImageField],
+    /// The field that is named where none is given.
+    unnamed: &'static str,
+    /// The fields of a NodePool, below `spec.platform` (openshift/hypershift
+    /// `api/hypershift/v1beta1`; Azure also as it was before 4.17).
+    pub node_pool: &'static [ImageField],
+    /// Tells whether the release has an image of its own for NodePools, so that their field may be unset
+    /// (openshift/hypershift `api/hypershift/v1beta1`).
+    pub is_in_release: bool,
+    /// Place where the image's name holds.
+    pub scope: Scope,
+    /// The release 4.x from which on the Machine Config Operator keeps the images of MachineSets.
+    pub kept_since: Option<u16>,
+    /// The same of ControlPlaneMachineSets.
+    pub control_plane_kept_since: Option<u16>,
+}
+
+/// The rest of a row.
+const ROW: AuditRow = AuditRow {
+    provider_spec: &[],
+    machine: &[],
+    unnamed: "image",
+    node_pool: &[],
+    is_in_release: false,
+    scope: of_every_site,
+    kept_since: None,
+    control_plane_kept_since: None,
+};
+
+/// The row of a platform.
+pub const fn audit_row(platform: Platform) -> AuditRow {
+    match platform {
+        Platform::Aws => AWS,
+        Platform::Azure => AZURE,
+        Platform::Gcp => GCP,
+        Platform::IbmCloud => IBM_CLOUD,
+        Platform::KubeVirt => KUBEVIRT,
+        Platform::Libvirt => LIBVIRT,
+        Platform::Metal => METAL,
+        Platform::Nutanix => NUTANIX,
+        Platform::OpenStack => OPENSTACK,
+        Platform::Ovirt => OVIRT,
+        Platform::PowerVs => POWERVS,
+        Platform::VSphere => VSPHERE,
+    }
+}
+
+const AWS: AuditRow = AuditRow {
+    provider_spec: &[Text("ami.id")],
+    machine: &[Text("ami.id")],
+    unnamed: "ami.id",
+    node_pool: &[Text("aws.ami")],
+    is_in_release: true,
+    kept_since: Some(18),
+    control_plane_kept_since: Some(22),
+    ..ROW
+};
+
+const AZURE: AuditRow = AuditRow {
+    provider_spec: &[Text("image.resourceID"), Urn("image")],
+    machine: &[Text("image.id"), Urn("image.marketplace")],
+    node_pool: &[
+        Text("azure.image.imageID"),
+        Text("azure.imageID"),
+        Urn("azure.image.azureMarketplace"),
+    ],
+    scope: site::azure,
+    kept_since: Some(21),
+    control_plane_kept_since: Some(22),
+    ..ROW
+};
+
+const GCP: AuditRow = AuditRow {
+    provider_spec: &[BootDisk],
+    machine: &[Text("image")],
+    unnamed: "disks[].image",
+    node_pool: &[Text("gcp.image")],
+    scope: site::gcp,
+    kept_since: Some(17),
+    control_plane_kept_since: Some(22),
+    ..ROW
+};
+
+const IBM_CLOUD: AuditRow = AuditRow {
+    provider_spec: &[Text("image")],
+    machine: &[Text("image.name"), Text("image.id")],
+    scope: site::ibm_cloud,
+    ..ROW
+};
+
+const KUBEVIRT: AuditRow = AuditRow {
+    node_pool: &[Text("kubevirt.rootVolume.diskImage.containerDiskImage")],
+    is_in_release: true,
+    ..ROW
+};
+
+const LIBVIRT: AuditRow = AuditRow {
+    provider_spec: &[Text("volume.baseVolumeID")],
+    unnamed: "volume.baseVolumeID",
+    scope: site::libvirt,
+    ..ROW
+};
+
+const METAL: AuditRow = AuditRow {
+    provider_spec: &[Text("image.url")],
+    machine: &[Text("image.url")],
+    ..ROW
+};
+
+const NUTANIX: AuditRow = AuditRow {
+    provider_spec: &[Text("image.name"), Text("image.uuid")],
+    machine: &[Text("image.name"), Text("image.uuid")],
+    scope: site::nutanix,
+    ..ROW
+};
+
+const OPENSTACK: AuditRow = AuditRow {
+    // The second counts where the first is empty (`RootVolume`).
+    provider_spec: &[Text("image"), Text("rootVolume.sourceUUID")],
+    machine: &[
+        Text("image.filter.name"),
+        Text("image.id"),
+        Text("image.imageRef.name"),
+    ],
+    node_pool: &[Text("openstack.imageName")],
+    is_in_release: true,
+    scope: site::openstack,
+    ..ROW
+};
+
+const OVIRT: AuditRow = AuditRow {
+    provider_spec: &[Text("template_name")],
+    unnamed: "template_name",
+    scope: site::ovirt,
+    ..ROW
+};
+
+const POWERVS: AuditRow = AuditRow {
+    provider_spec: &[Text("image.name"), Text("image.id")],
+    machine: &[Text("image.name"), Text("image.id")],
+    node_pool: &[Text("powervs.image.id"), Text("powervs.image.name")],
+    is_in_release: true,
+    scope: site::powervs,
+    ..ROW
+};
+
+const VSPHERE: AuditRow = AuditRow {
+    provider_spec: &[Text("template")],
+    machine: &[Text("template")],
+    unnamed: "template",
+    scope: site::vsphere,
+    kept_since: Some(21),
+    ..ROW
+};
+
+impl AuditRow {
+    /// Tells whether the end of a path, as the audit shows it, is one of these fields.
+    pub fn has(&self, path: &str) -> bool {
+        let mut all = self.provider_spec.iter().chain(self.machine);
+        all.any(|field| field.is_end_of(path))
+    }
+
+    /// The field of a spec of this kind, and what it says.
+    pub fn read(&self, kind: &str, spec: &Value) -> (String, Option<String>) {
+        match first(self.fields(kind), spec) {
+            Some((field, value)) => (field, Some(value)),
+            None => (self.unnamed.to_owned(), None),
+        }
+    }
+
+    /// Tells whether a field of the image is there, and is no text.
+    pub fn is_unfit(&self, kind: &str, spec: &Value) -> bool {
+        self.fields(kind).iter().any(|field| field.is_unfit(spec))
+    }
+
+    /// `AWSMachineProviderConfig`, `GCPMachineProviderSpec`; else a machine of the Cluster API.
+    fn fields(&self, kind: &str) -> &'static [ImageField] {
+        if kind.contains("Provider") {
+            self.provider_spec
+        } else {
+            self.machine
+        }
+    }
+}
+
+/// The first of these fields that is given, and what it says.
+pub fn first(fields: &[ImageField], spec: &Value) -> Option<(String, String)> {
+    fields.iter().find_map(|field| field.read(spec))
+}
+
+impl ImageField {
+    fn read(&self, spec: &Value) -> Option<(String, String)> {
+        let at = |path: &str| text_at(spec, &format!("/{}", path.replace('.', "/")));
+        match self {
+            Text(path) => Some(((*path).to_owned(), at(path)?)),
+            Urn(path) => {
+                let parts = URN.map(|part| at(&format!("{path}.{part}")));
+                let parts: Vec<String> = parts.into_iter().collect::<Option<_>>()?;
+                Some(((*path).to_owned(), parts.join(":")))
+            }
+            BootDisk => {
+                let boots = |disk: &Value| disk.pointer("/boot") == Some(&Value::Bool(true));
+                let disks = list_at(spec, "/disks");
+                let n = disks.iter().position(boots)?;
+                Some((
+                    format!("disks[{n}].image"),
+                    text_at(disks.get(n)?, "/image")?,
+                ))
+            }
+        }
+    }
+
+    fn is_unfit(&self, spec: &Value) -> bool {
+        let at = |path: String| spec.pointer(&format!("/{}", path.replace('.', "/")));
+        let is_no_text = |value: &Value| !(value.is_null() || value.is_string());
+        match self {
+            Text(path) => at((*path).to_owned()).is_some_and(is_no_text),
+            Urn(path) => URN
+                .iter()
+                .any(|part| at(format!("{path}.{part}")).is_some_and(is_no_text)),
+            BootDisk => list_at(spec, "/disks")
+                .iter()
+                .any(|disk| disk.pointer("/image").is_some_and(is_no_text)),
+        }
+    }
+
+    fn is_end_of(&self, path: &str) -> bool {
+        let ends = |known: &str| {
+            path.strip_suffix(known)
+                // What belongs to an item of a list is another field.
+                .and_then(|before| before.strip_suffix('.').or(before.is_empty().then_some("")))
+                .is_some_and(|before| !before.ends_with(']'))
+        };
+        match self {
+            Text(known) | Urn(known) => ends(known),
+            BootDisk => path.strip_suffix("].image").is_some_and(|before| {
+                let before = before.trim_end_matches(|c: char| c.is_ascii_digit());
+                before.ends_with("disks[")
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Admission finds again what the audit shows of a field.
+    #[test]
+    fn a_field_is_found_by_what_is_shown_of_it() {
+        for fields in Platform::ALL.map(audit_row) {
+            for field in fields.provider_spec.iter().chain(fields.machine) {
+                let spec = match field {
+                    BootDisk => {
+                        json!({ "disks": [{ "image": "data" }, { "boot": true, "image": "i" }] })
+                    }
+                    Text(path) => path
+                        .rsplit('.')
+                        .fold(json!("i"), |inner, name| json!({ name: inner })),
+                    Urn(path) => path.rsplit('.').fold(
+                        json!({ "publisher": "p", "offer": "o", "sku": "s", "version": "v" }),
+                        |inner, name| json!({ name: inner }),
+                    ),
+                };
+                let (shown, value) = field.read(&spec).unwrap();
+                assert_eq!(
+                    value,
+                    if matches!(field, Urn(_)) {
+                        "p:o:s:v"
+                    } else {
+                        "i"
+                    }
+                );
+                assert!(
+                    fields.has(&format!("spec.template.spec.providerSpec.value.{shown}")),
+                    "{shown}"
+                );
+                assert!(!fields.has("spec.release.images") && !fields.has("disks[x].image"));
+            }
+        }
+    }
+}

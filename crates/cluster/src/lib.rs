@@ -1,0 +1,16 @@
+//! A cluster, read from its API server, from files or from a gather, into objects and logs.
+//!
+//! It knows nothing of policies, of words for a person, or of a command line.
+
+pub mod connect;
+pub mod file;
+pub mod files;
+pub mod kinds;
+pub mod known_by;
+pub mod logs;
+pub mod moment;
+pub mod names;
+pub mod unread;
+pub mod why;
+
+use skewguard_core::{aleph, clock, platform, text, verdict, version};

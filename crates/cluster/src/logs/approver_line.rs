@@ -1,0 +1,96 @@
+//! Reasons of the machine-approver against a certificate request, from a line of its log (pure).
+//!
+//! The messages are those of openshift/cluster-machine-approver, `pkg/controller`, and `main.go` of
+//! its first releases.
+
+use crate::text::printable_up_to;
+
+/// The request that a line is about, and why it was not approved.
+pub fn refusal(line: &str) -> Option<(&str, String)> {
+    let (_, message) = line.split_once("] ")?;
+    let message = message.trim_end();
+    // 4.1 to 4.3: `CSR csr-grgft not authorized: No target machine`.
+    if let Some(rest) = message.strip_prefix("CSR ")
+        && let Some((name, why)) = rest.split_once(" not authorized: ")
+    {
+        return is_name(name).then(|| (name, said(why)));
+    }
+    let (name, why) = message.split_once(": ")?;
+    if !is_name(name) || !WHY.iter().any(|known| why.contains(known)) {
+        return None;
+    }
+    Some((name, said(why)))
+}
+
+/// Parts of the lines that give a reason.
+const WHY: [&str; 14] = [
+    "failed to find machine with InternalDNS matching",
+    "already has node ref, cannot approve",
+    "already exists, cannot approve",
+    "CSR creation time ",
+    "unable to get node ",
+    "Pending CSRs: ",
+    "Serving Cert: No target machine",
+    "DNS name '",
+    "IP address '",
+    "rejected as the flow is disabled",
+    "Unrecoverable serving cert error",
+    "does not appear to be a valid node bootstrapper client cert request",
+    "Failed to list machines",
+    "Failed to parse csr",
+];
+
+fn said(why: &str) -> String {
+    printable_up_to(why, 200)
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with("csr-")
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refusal;
+
+    /// The first is public, the second of its first releases (openshift/cluster-machine-approver
+    /// issue 15).
+    #[test]
+    fn refusals_name_the_request_and_why() {
+        for (line, wanted) in [
+            (
+                "E0820 09:14:03.1 1 csr_check.go:329] csr-72cnz: failed to find machine with InternalDNS matching ip-10-0-17-179, cannot approve",
+                Some((
+                    "csr-72cnz",
+                    "failed to find machine with InternalDNS matching ip-10-0-17-179, cannot approve",
+                )),
+            ),
+            (
+                "I0321 18:09:39.133134       1 main.go:123] CSR csr-grgft not authorized: No target machine",
+                Some(("csr-grgft", "No target machine")),
+            ),
+            (
+                "E0820 09:14:03.1 1 controller.go:2] csr-x: Pending CSRs: 230; Max pending allowed: 112. Difference between pending CSRs and machines > 100. Ignoring all CSRs as too many recent pending CSRs seen",
+                Some((
+                    "csr-x",
+                    "Pending CSRs: 230; Max pending allowed: 112. Difference between pending CSRs and machines > 100. Ignoring all CSRs as too many recent pending CSRs seen",
+                )),
+            ),
+            (
+                "I0820 09:14:03.1 1 controller.go:2] Reconciling CSR: csr-x",
+                None,
+            ),
+            (
+                "I0820 09:14:03.1 1 controller.go:2] csr-x: CSR is already approved",
+                None,
+            ),
+            ("nonsense", None),
+        ] {
+            let found = refusal(line);
+            let found = found.as_ref().map(|(name, why)| (*name, why.as_str()));
+            assert_eq!(found, wanted, "{line}");
+        }
+    }
+}

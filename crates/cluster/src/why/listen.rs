@@ -1,0 +1,266 @@
+//! The audit's input, as `why` hears it (pure but for the logs that it is given).
+
+use super::facts::{Facts, is_ignition_server};
+use crate::kinds::kind_table::{
+    AGENT_INSTALL, CERTIFICATES, CLUSTER_API, CONFIG, EVENTS, HYPERSHIFT, MACHINE_API,
+    MACHINE_CONFIG, METAL, SKEWGUARD,
+};
+use crate::kinds::listener::{Hears, Listener};
+use crate::moment::Moment;
+use crate::text::printable_up_to;
+use serde_json::Value;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Bytes of one log that are read: the first.
+const MAX_LOG: u64 = 256 << 20;
+
+/// The namespaces whose Events, pods, Secrets and ConfigMaps say something here.
+const NAMESPACES: [&str; 7] = [
+    "openshift-machine-api",
+    "openshift-cluster-api",
+    "openshift-machine-config-operator",
+    "openshift-cluster-machine-approver",
+    "skewguard",
+    "kube-system",
+    // Events of what has no namespace, such as a MachineConfigPool.
+    "default",
+];
+
+impl Listener for Facts {
+    fn hears(&self, group: &str, kind: &str) -> Hears {
+        match (group, kind) {
+            ("" | EVENTS, "Event") | ("", "Pod" | "Secret") => Hears::AtOnce,
+            (MACHINE_API | CLUSTER_API, "Machine" | "MachineSet" | "MachineHealthCheck")
+            | (METAL, "BareMetalHost")
+            | (AGENT_INSTALL, "Agent")
+            | (HYPERSHIFT, "NodePool")
+            | (CERTIFICATES, "CertificateSigningRequest")
+            | ("", "Node" | "ConfigMap")
+            | (MACHINE_CONFIG, "MachineConfigPool" | "MachineConfigNode")
+            | (CONFIG, "ClusterOperator" | "Infrastructure")
+            | (SKEWGUARD, "BootImageReport") => Hears::TheNewest,
+            _ => Hears::Never,
+        }
+    }
+
+    fn hear(&mut self, group: &str, kind: &str, object: &Value) {
+        self.add(group, kind, object);
+    }
+
+    fn hears_in(&self, path: &Path, kind: &str) -> bool {
+        let is_namespaced = matches!(kind, "Event" | "Pod" | "Secret" | "ConfigMap");
+        let mut parts = path.iter().skip_while(|part| *part != "namespaces");
+        let namespace = parts.nth(1).and_then(|part| part.to_str());
+        if is_namespaced && let Some(namespace) = namespace {
+            return NAMESPACES.contains(&namespace);
+        }
+        is_namespaced
+            || matches!(
+                kind,
+                "MachineHealthCheck"
+                    | "Agent"
+                    | "CertificateSigningRequest"
+                    | "MachineConfigNode"
+                    | "ClusterOperator"
+            )
+    }
+
+    fn hears_log(&self, path: &Path) -> bool {
+        kind_of_log(path).is_some()
+    }
+
+    fn hear_log(&mut self, path: &Path, log: &mut dyn Read) -> io::Result<()> {
+        self.hear_start(path, log, MAX_LOG)
+    }
+}
+
+impl Facts {
+    /// Reads the first bytes of a log, at most so many.
+    fn hear_start(&mut self, path: &Path, log: &mut dyn Read, most: u64) -> io::Result<()> {
+        let mut log = log.take(most);
+        match kind_of_log(path) {
+            Some(Log::Server(name)) => {
+                let now = self.reference.unwrap_or(Moment(0));
+                self.logs.add(&name, &mut log, now)?;
+                if log.limit() == 0 {
+                    let mib = most >> 20;
+                    self.logs.cut(
+                        &name,
+                        format!("only the first {mib} MiB of its log were read"),
+                    );
+                }
+                Ok(())
+            }
+            Some(Log::Approver) => self.add_approver_log(&mut log),
+            Some(Log::Ignition(namespace, pod)) => {
+                self.add_ignition_log((&namespace, &pod), &mut log)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A log that says something here.
+enum Log {
+    /// Of the machine-config-server's pod of this name.
+    Server(String),
+    Approver,
+    /// Of HyperShift's ignition server: its namespace, where the path has one, and its pod.
+    Ignition(String, String),
+}
+
+/// Owner of a log, by its name: `…/pods/machine-config-server-x7k2p/…/logs/current.log`, or what
+/// a person calls what `oc logs` printed.
+fn kind_of_log(path: &Path) -> Option<Log> {
+    let file = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let plain = file
+        .strip_suffix(".gz")
+        .or_else(|| file.strip_suffix(".xz"))
+        .unwrap_or(&file);
+    if !plain.ends_with(".log") && !plain.ends_with(".txt") {
+        return None;
+    }
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let named = |start: &str| parts.iter().rev().find(|part| part.starts_with(start));
+    if let Some(pod) = named("machine-config-server-") {
+        // A file of this name that somebody made with `oc logs`.
+        let pod = pod.split('.').next().unwrap_or(pod);
+        return Some(Log::Server(printable_up_to(pod, 253)));
+    }
+    if let Some(pod) = parts.iter().rev().find(|part| is_ignition_server(part)) {
+        let namespace = parts
+            .iter()
+            .skip_while(|part| **part != "namespaces")
+            .nth(1);
+        // `hypershift dump` puts the container's name, and that it is the one before, behind it.
+        let pod = pod.split('.').next().unwrap_or(pod);
+        let pod = pod.strip_suffix("-previous").unwrap_or(pod);
+        let pod = pod.strip_suffix("-ignition-server").unwrap_or(pod);
+        return Some(Log::Ignition(
+            namespace.map_or(String::new(), |name| printable_up_to(name, 63)),
+            printable_up_to(pod, 253),
+        ));
+    }
+    if named("machine-approver-").is_some() {
+        return Some(Log::Approver);
+    }
+    if plain.starts_with("machine-config-server") || plain.starts_with("mcs") {
+        return Some(Log::Server(printable_up_to(&file, 253)));
+    }
+    (plain.starts_with("machine-approver")).then_some(Log::Approver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_known_by_their_names() {
+        for (path, wanted) in [
+            (
+                "must-gather/namespaces/openshift-machine-config-operator/pods/machine-config-server-x7k2p/machine-config-server/machine-config-server/logs/current.log",
+                Some("machine-config-server-x7k2p"),
+            ),
+            (
+                "machine-config-server.log",
+                Some("machine-config-server.log"),
+            ),
+            ("logs/mcs-1.log.gz", Some("mcs-1.log.gz")),
+            (
+                "namespaces/openshift-cluster-machine-approver/pods/machine-approver-1/machine-approver-controller/machine-approver-controller/logs/current.log",
+                Some(""),
+            ),
+            (
+                "machine-config-server-x7k2p.log",
+                Some("machine-config-server-x7k2p"),
+            ),
+            (
+                "dump/namespaces/clusters-guest/core/pods/logs/ignition-server-6d9f-x2x9p-ignition-server-previous.log",
+                Some("clusters-guest ignition-server-6d9f-x2x9p"),
+            ),
+            (
+                "g/namespaces/clusters-guest/pods/ignition-server-6d9f-x2x9p/ignition-server/ignition-server/logs/current.log",
+                Some("clusters-guest ignition-server-6d9f-x2x9p"),
+            ),
+            (
+                "dump/namespaces/clusters-guest/core/pods/logs/ignition-server-proxy-6d9f-haproxy.log",
+                None,
+            ),
+            (
+                "namespaces/openshift-machine-config-operator/pods/machine-config-daemon-1/machine-config-daemon/machine-config-daemon/logs/current.log",
+                None,
+            ),
+            (
+                "namespaces/openshift-machine-config-operator/pods/machine-config-server-x7k2p/machine-config-server-x7k2p.yaml",
+                None,
+            ),
+        ] {
+            let found = kind_of_log(Path::new(path)).map(|log| match log {
+                Log::Server(name) => name,
+                Log::Approver => String::new(),
+                Log::Ignition(namespace, pod) => format!("{namespace} {pod}"),
+            });
+            assert_eq!(found.as_deref(), wanted, "{path}");
+        }
+    }
+
+    /// Two gigabytes of a log are read as far as the bound, and that is said.
+    #[test]
+    fn a_log_without_end_is_read_as_far_as_its_bound() {
+        let line = b"2026-08-20T09:00:00.0Z I0820 09:00:00.000000       1 api.go:72] Launching server on :22623\n";
+        let mut endless = Endless(line, 0);
+        let mut facts = Facts::new(Moment(1_800_000_000), false);
+        let path = Path::new("machine-config-server-1.log");
+        facts.hear_start(path, &mut endless, 3 << 20).unwrap();
+        let source = &facts.logs.sources[0];
+        assert_eq!(
+            source.cut.as_deref(),
+            Some("only the first 3 MiB of its log were read")
+        );
+        assert_eq!(facts.logs.lines, (3 << 20) / line.len() + 1);
+    }
+
+    /// The same line again and again.
+    struct Endless(&'static [u8], usize);
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            for byte in into.iter_mut() {
+                *byte = self.0[self.1];
+                self.1 = (self.1 + 1) % self.0.len();
+            }
+            Ok(into.len())
+        }
+    }
+
+    #[test]
+    fn only_some_namespaces_of_a_gather_are_read() {
+        let facts = Facts::default();
+        for (path, kind, wanted) in [
+            (
+                "g/namespaces/openshift-machine-api/core/events.yaml",
+                "Event",
+                true,
+            ),
+            (
+                "g/namespaces/openshift-etcd/core/events.yaml",
+                "Event",
+                false,
+            ),
+            ("events.json", "Event", true),
+            (
+                "g/cluster-scoped-resources/x.yaml",
+                "CertificateSigningRequest",
+                true,
+            ),
+            (
+                "g/namespaces/openshift-etcd/core/services.yaml",
+                "Service",
+                false,
+            ),
+        ] {
+            assert_eq!(facts.hears_in(Path::new(path), kind), wanted, "{path}");
+        }
+    }
+}
