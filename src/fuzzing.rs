@@ -273,7 +273,7 @@ pub fn stall(data: &[u8]) {
     let finding = stall::Finding::read(next());
     let rebase = match data.len() % 3 {
         0 => stall::Rebase::ToCome,
-        1 => stall::Rebase::NotFinalized,
+        1 => stall::Rebase::Lost(node::LostRebase::NotFinalized),
         _ => stall::Rebase::Over,
     };
     let Some(waiting) = stall::waits_for(&units, rebase) else {

@@ -3,7 +3,7 @@
 use super::deployment::Booted;
 use super::image;
 use super::machine_config::{ENCAPSULATED_BAK_PATH, find_target, load_policy_file};
-use super::rebase::is_still_the_first;
+use super::rebase::{LostRebase, lost_rebase_to};
 use super::record::is_certified;
 use super::snapshot::Doubts;
 use super::{FileError, KUBELET_KUBECONFIG, Node, machine, policy, user_file};
@@ -42,9 +42,18 @@ pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileEr
     let mut doubts = node.doubts.clone();
     let (target, stage) = target_and_stage(node, &mut doubts);
     let mut warnings = doubts.warnings;
-    if stage == Stage::FirstBootFinished && is_still_the_first(node, &target) {
+    if stage == Stage::FirstBootFinished
+        && let Some(lost) = lost_rebase_to(node, &target)
+    {
+        let (what, see) = match lost {
+            LostRebase::NotFinalized => (
+                "was staged, but not finalized",
+                "-b -1 -u ostree-finalize-staged",
+            ),
+            LostRebase::NotBooted => ("is in the boot menu, but was not booted", "-b -1"),
+        };
         warnings.push(format!(
-            "{ENCAPSULATED_BAK_PATH}: the rebase was staged, but not finalized: the node still runs the deployment of its first run; see journalctl -b -1 -u ostree-finalize-staged"
+            "{ENCAPSULATED_BAK_PATH}: the rebase {what}: the node still runs the deployment of its first run; see journalctl {see}"
         ));
     }
     let policy = match inputs.policy {

@@ -32,7 +32,7 @@ pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub(crate) use machine_config::ENCAPSULATED_PATH;
 #[cfg(test)]
 pub(crate) use machine_config::SERVED_PATH;
-pub(crate) use rebase::{is_not_finalized, is_renamed};
+pub(crate) use rebase::{LostRebase, is_renamed, lost_rebase};
 pub(crate) use record::{
     FirstRun, KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,
 };

@@ -8,7 +8,7 @@ use crate::json;
 use crate::node::{
     BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Inputs, KEPT_VERDICT_PATH,
     KUBELET_KUBECONFIG, LOCK_PATH, Node, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX,
-    boot_time, facts, is_image_based, is_not_finalized, is_refused, is_renamed,
+    boot_time, facts, is_image_based, is_refused, is_renamed, lost_rebase,
 };
 use crate::text::bounded;
 use crate::verdict::{Outcome, Verdict, decide};
@@ -141,7 +141,7 @@ pub(crate) fn hangs(node: &Node<'_>) -> Option<HungBoot> {
     let kept = Ledger::load(node.root, node.kept_record.as_ref()).ok();
     let told = kept.and_then(|kept| kept.first_boot);
     let told = told.filter(|told| told.machine_id == node.machine_id());
-    HungBoot::new(told.as_ref(), is_not_finalized(node)).filter(|_| !node.has_certificate())
+    HungBoot::new(told.as_ref(), lost_rebase(node)).filter(|_| !node.has_certificate())
 }
 
 /// This boot's verdict, if it can be read.

@@ -251,9 +251,9 @@ Not held: this node goes on, but its first boot does not finish
     );
 }
 
-/// The daemon renamed its config and rebooted; the deployment is still the boot image's (okd #1885).
-#[test]
-fn a_rebase_that_was_not_finalized_is_not_the_end_of_the_first_boot() {
+/// A node whose daemon renamed its config and rebooted, and whose deployment is still the boot
+/// image's.
+fn rebased_in_vain() -> Node {
     let node = Node::new(ALLOWED);
     node.run("enforce");
     std::fs::remove_dir_all(node.path("run/skewguard")).unwrap();
@@ -266,16 +266,108 @@ fn a_rebase_that_was_not_finalized_is_not_the_end_of_the_first_boot() {
         "ffffffff-8f0a-4d5e-9d55-0a1b2c3d4e5f\n",
     )
     .unwrap();
-    let (code, said) = status(&node);
-    assert_eq!(code, Some(0));
-    let expected = "\
+    node
+}
+
+const NOT_FINALIZED: &str = "\
 Not held: this node goes on, but its first boot does not finish
   decided     TIME
   first boot  phase Rebase, cause NotFinalized: the rebase was staged, but not finalized at the last shutdown, so the node still runs its old OS
               A full /boot and SELinux modules are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged
 ";
-    assert!(said.starts_with(expected), "{said}");
+
+/// okd #1885.
+#[test]
+fn a_rebase_that_was_not_finalized_is_not_the_end_of_the_first_boot() {
+    let node = rebased_in_vain();
+    let (code, said) = status(&node);
+    assert_eq!(code, Some(0));
+    assert!(said.starts_with(NOT_FINALIZED), "{said}");
     let check = String::from_utf8(node.run("check").stdout).unwrap();
     let warning = "the rebase was staged, but not finalized: the node still runs the deployment of its first run";
     assert!(check.contains(warning), "{check}");
+}
+
+/// The target's deployment, with this origin; and where given the link that an entry of the boot
+/// menu names.
+fn deploy(node: &Node, origin: &str, link: Option<&str>) {
+    let name = format!("{}.0", "ee".repeat(32));
+    let folder = node.path("sysroot/ostree/deploy/rhcos/deploy");
+    std::fs::write(folder.join(format!("{name}.origin")), origin).unwrap();
+    let Some(link) = link else {
+        return;
+    };
+    let boot = node.path("sysroot/ostree/boot.0/rhcos/new");
+    std::fs::create_dir_all(&boot).unwrap();
+    let deployment = format!("../../../deploy/rhcos/deploy/{name}");
+    std::os::unix::fs::symlink(deployment, boot.join("0")).unwrap();
+    let entries = node.path("boot/loader.0/entries");
+    std::fs::create_dir_all(&entries).unwrap();
+    std::os::unix::fs::symlink("loader.0", node.path("boot/loader")).unwrap();
+    let booted = std::fs::read_to_string(node.path("proc/cmdline")).unwrap();
+    let menu = [
+        ("ostree-1-rhcos.conf", booted.trim()),
+        ("ostree-2-rhcos.conf", link),
+    ];
+    for (name, options) in menu {
+        let text = format!("title Red Hat\nversion 2\noptions {options}\nlinux /vmlinuz\n");
+        std::fs::write(entries.join(name), text).unwrap();
+    }
+}
+
+/// The image of the node's target.
+fn target(node: &Node) -> String {
+    let config = "etc/ignition-machine-config-encapsulated.json.bak";
+    let config: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(node.path(config)).unwrap()).unwrap();
+    config["spec"]["osImageURL"].as_str().unwrap().to_owned()
+}
+
+/// The new OS did not come up, and somebody chose the old entry; or rolled back.
+#[test]
+fn a_rebase_whose_entry_was_not_booted_is_told_apart() {
+    for key in [
+        "container-image-reference=ostree-unverified-registry:",
+        "custom-url=pivot://",
+    ] {
+        let node = rebased_in_vain();
+        let origin = format!("[origin]\n{key}{}\n", target(&node));
+        deploy(&node, &origin, Some("ro ostree=/ostree/boot.0/rhcos/new/0"));
+        let (code, said) = status(&node);
+        assert_eq!(code, Some(0));
+        let expected = "\
+Not held: this node goes on, but its first boot does not finish
+  decided     TIME
+  first boot  phase Rebase, cause NotBooted: the rebase is in the boot menu, but the machine booted the entry of its old OS
+              If somebody chose that entry, reboot. If the new OS did not come up, read how its boot ended, here or on its console; make the machine anew if it happens again. On the node: journalctl -b -1
+";
+        assert!(said.starts_with(expected), "{said}");
+        let check = String::from_utf8(node.run("check").stdout).unwrap();
+        let warning = "the rebase is in the boot menu, but was not booted: the node still runs the deployment of its first run; see journalctl -b -1\n";
+        assert!(check.contains(warning), "{check}");
+    }
+}
+
+/// A deployment alone is staged, and what the boot menu says otherwise proves nothing.
+#[test]
+fn a_rebase_that_no_entry_boots_was_not_finalized() {
+    let link = "ro ostree=/ostree/boot.0/rhcos/new/0";
+    for (image, entry, what) in [
+        (None, None, "no entry"),
+        (
+            None,
+            Some("ro ostree=/ostree/boot.0/rhcos/gone/0"),
+            "no link",
+        ),
+        (None, Some("ro root=UUID=1"), "no ostree="),
+        (Some("quay.io/a@sha256:00"), Some(link), "another image"),
+        (Some("quay.io/a:latest"), Some(link), "a tag"),
+    ] {
+        let node = rebased_in_vain();
+        let image = image.map_or_else(|| target(&node), str::to_owned);
+        let key = "container-image-reference=ostree-unverified-registry";
+        deploy(&node, &format!("[origin]\n{key}:{image}\n"), entry);
+        let (_, said) = status(&node);
+        assert!(said.starts_with(NOT_FINALIZED), "{what}: {said}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::inside::report::sample;
 use crate::inside::report::stage::{Cluster, Log, Node, status};
+use crate::node::LostRebase;
 use crate::report::run::{End, run};
 use crate::report::stall::{
     Finding, Phase, Rebase, Unit, Units, Waiting, beside, to_ask, waits_for,
@@ -85,6 +86,8 @@ fn every_row_of_the_table_is_shown_by_a_real_line() {
             assert!(is_shown, "no line of {cause} has {pattern:?}");
         }
     }
+    // By files, not by a line.
+    assert!(found.remove("NotBooted"));
     assert_eq!(found, causes);
 }
 
@@ -347,7 +350,7 @@ fn a_phase_is_told_by_the_units() {
         ),
         (
             [EXITED, WORKS, IDLE, IDLE],
-            Rebase::NotFinalized,
+            Rebase::Lost(LostRebase::NotFinalized),
             Phase::Rebase,
             FIRSTBOOT,
         ),
@@ -372,7 +375,7 @@ fn a_phase_is_told_by_the_units() {
         ),
         (
             [IDLE, IDLE, RUNS, RUNS],
-            Rebase::NotFinalized,
+            Rebase::Lost(LostRebase::NotFinalized),
             Phase::Rebase,
             "ostree-finalize-staged.service",
         ),
@@ -394,7 +397,11 @@ fn a_phase_is_told_by_the_units() {
 
 #[test]
 fn no_answer_of_systemd_is_no_phase() {
-    for rebase in [Rebase::ToCome, Rebase::NotFinalized, Rebase::Over] {
+    for rebase in [
+        Rebase::ToCome,
+        Rebase::Lost(LostRebase::NotFinalized),
+        Rebase::Over,
+    ] {
         assert_eq!(waits_for(&Units::new(), rebase), None);
     }
     let nothing = Some(Waiting {
@@ -950,6 +957,48 @@ from a newer boot image if it happens again.
 Read more with: journalctl -b -1 -u ostree-finalize-staged
 
 "]
+    );
+}
+
+/// The target's deployment is in the boot menu.
+#[tokio::test(start_paused = true)]
+async fn a_rebase_whose_entry_was_not_booted_is_told_with_its_own_remedy() {
+    let (node, log) = (not_finalized(), Log::default());
+    let origin = format!(
+        "[origin]\ncontainer-image-reference=ostree-unverified-registry:quay.io/a@sha256:{}\n",
+        "a".repeat(64)
+    );
+    for (path, text) in [
+        (
+            "/sysroot/ostree/deploy/rhcos/deploy/decade.0.origin",
+            &*origin,
+        ),
+        (
+            "/boot/loader/entries/ostree-2-rhcos.conf",
+            "options ostree=/ostree/boot.0/rhcos/c0de/0\n",
+        ),
+    ] {
+        node.write(path, text);
+    }
+    let link = node.dir.path().join("sysroot/ostree/boot.0/rhcos/c0de");
+    std::fs::create_dir_all(&link).unwrap();
+    let deployment = "../../../deploy/rhcos/deploy/decade.0";
+    std::os::unix::fs::symlink(deployment, link.join("0")).unwrap();
+    let cluster = Cluster::new(|_, _| status(201));
+    let host = Host::new(&node, [IDLE, IDLE, RUNS, RUNS]);
+    host.run(&cluster, &log, 20 * MINUTE).await;
+    let [report] = bodies(&cluster, "/bootimagereports").try_into().unwrap();
+    assert_eq!(
+        report["report"]["progress"],
+        json!({
+            "phase": "Rebase", "restarts": 0, "minutes": 5, "cause": "NotBooted",
+            "message": "the rebase is in the boot menu, but the machine booted the entry of its old OS",
+        })
+    );
+    let remedy = report["report"]["remediation"]["text"].as_str().unwrap();
+    assert!(
+        remedy.contains("On the node: journalctl -b -1 (more"),
+        "{remedy}"
     );
 }
 

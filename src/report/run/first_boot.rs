@@ -2,7 +2,7 @@
 
 use super::{Client, Duration, Level, Output, Reporter};
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
-use crate::node::is_not_finalized;
+use crate::node::lost_rebase;
 use crate::report::payload::StallNews;
 use crate::report::stall::{
     self, Finding, FirstBoot, Phase, Progress, Rebase, Stall, StallChange, Times, Waiting,
@@ -124,10 +124,8 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
     fn look_at_systemd(&self) -> Option<Waiting> {
         let rebase = if !self.payload.now.is_past_first_boot {
             Rebase::ToCome
-        } else if is_not_finalized(&self.node) {
-            Rebase::NotFinalized
         } else {
-            Rebase::Over
+            lost_rebase(&self.node).map_or(Rebase::Over, Rebase::Lost)
         };
         stall::waits_for(&(self.env.systemd)()?, rebase)
     }

@@ -4,6 +4,7 @@
 //! No line of a journal leaves the node, because it may hold a credential: only the table's own
 //! words do. `tests/data/stall-lines.tsv` has the real lines, and where each was published.
 
+use crate::node::LostRebase;
 use crate::node::units::FIRSTBOOT;
 use crate::text::UnknownWord;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -66,7 +67,10 @@ pub(crate) struct Finding {
 
 impl Cause {
     /// The rebase was staged, and the next boot is the old deployment.
-    pub(crate) const NOT_FINALIZED: Self = Self::Known("NotFinalized");
+    pub(super) const NOT_FINALIZED: Self = Self::Known("NotFinalized");
+
+    /// The rebase is in the boot menu, and the old deployment was booted.
+    pub(super) const NOT_BOOTED: Self = Self::Known("NotBooted");
 
     /// The clock is wrong, most often.
     pub(crate) const NOT_YET_VALID: Self = Self::Known("NotYetValid");
@@ -120,6 +124,15 @@ impl Cause {
         Self::paragraphs()
             .find(|(_, words)| knows(words))
             .map(|(cause, _)| cause)
+    }
+}
+
+impl From<LostRebase> for Cause {
+    fn from(lost: LostRebase) -> Self {
+        match lost {
+            LostRebase::NotFinalized => Self::NOT_FINALIZED,
+            LostRebase::NotBooted => Self::NOT_BOOTED,
+        }
     }
 }
 

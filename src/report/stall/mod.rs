@@ -14,6 +14,7 @@ pub(crate) use waiting::{Rebase, WORKING, Waiting, to_ask, waits_for};
 pub use waiting::{Unit, Units};
 
 use crate::clock;
+use crate::node::LostRebase;
 use crate::node::units::{FIRSTBOOT, KUBELET, PULL};
 use crate::text::{self, bounded};
 use crate::verdict::{Outcome, Verdict};
@@ -32,6 +33,7 @@ fn command(unit: Option<&str>, cause: Cause) -> String {
         _ if cause == Cause::NOT_FINALIZED => {
             "journalctl -b -1 -u ostree-finalize-staged".to_owned()
         }
+        _ if cause == Cause::NOT_BOOTED => "journalctl -b -1".to_owned(),
         // The shell has a meaning for a star of its own.
         Some(unit) if unit.contains('*') => format!("journalctl -b -u '{unit}'"),
         Some(unit) => format!("journalctl -b -u {unit}"),
@@ -96,11 +98,11 @@ pub(crate) struct HungBoot {
 }
 
 impl HungBoot {
-    /// Makes it of what was told last. A rebase that was not finalized is known at once.
-    pub(crate) fn new(told: Option<&FirstBoot>, is_not_finalized: bool) -> Option<Self> {
+    /// Makes it of what was told last. A rebase that took no effect is known at once.
+    pub(crate) fn new(told: Option<&FirstBoot>, lost: Option<LostRebase>) -> Option<Self> {
         let minutes = told.map_or(0, |told| told.total / 60);
-        let (phase, cause, shown_by) = if is_not_finalized {
-            (Phase::Rebase, Cause::NOT_FINALIZED, None)
+        let (phase, cause, shown_by) = if let Some(lost) = lost {
+            (Phase::Rebase, lost.into(), None)
         } else {
             let stall = told?.stall.as_ref()?;
             let cause = stall.causes.last().copied();

@@ -1,6 +1,7 @@
 //! The unit that a first boot waits for, by what systemd says (pure).
 
 use super::{Cause, Phase};
+use crate::node::LostRebase;
 use crate::node::units::{CRIO, FIRSTBOOT, KUBELET, PULL, is_unit_name};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -108,7 +109,7 @@ pub(crate) enum Rebase {
     /// The encapsulated config is still there.
     ToCome,
     /// It was renamed, and the first run's deployment is still booted.
-    NotFinalized,
+    Lost(LostRebase),
     /// There is nothing to rebase any more.
     Over,
 }
@@ -138,16 +139,16 @@ pub(crate) fn waits_for(units: &Units, rebase: Rebase) -> Option<Waiting> {
     let (pull, firstboot) = (unit(PULL)?, unit(FIRSTBOOT)?);
     let works = |unit: &Unit| matches!(unit.active.as_str(), "activating" | "failed");
     match rebase {
-        Rebase::NotFinalized if firstboot.active == "inactive" => Some(Waiting {
+        Rebase::Lost(lost) if firstboot.active == "inactive" => Some(Waiting {
             phase: Phase::Rebase,
-            unit: Some(Unit {
+            unit: (lost == LostRebase::NotFinalized).then(|| Unit {
                 id: FINALIZE.to_owned(),
                 ..Unit::default()
             }),
-            cause: Some(Cause::NOT_FINALIZED),
+            cause: Some(lost.into()),
         }),
         // The reboot is under way.
-        Rebase::NotFinalized => at(Phase::Rebase, firstboot),
+        Rebase::Lost(_) => at(Phase::Rebase, firstboot),
         Rebase::Over if firstboot.active == "activating" => at(Phase::Rebase, firstboot),
         Rebase::Over => {
             let (kubelet, crio) = (unit(KUBELET)?, unit(CRIO)?);
