@@ -9,6 +9,7 @@ use crate::console::message::is_shown;
 use crate::gate::{drop_in_of_an_admin, held_units, is_overruled};
 use crate::json;
 use crate::node::{Node, OVERRIDE_PATH, RUN_VERDICT_PATH, Root, STAMP_PATH};
+use crate::report::ledger::Ledger;
 use crate::report::situation::{self, LastRun};
 use crate::report::stall::HungBoot;
 use crate::text::printable;
@@ -166,8 +167,11 @@ fn read(root: &Root) -> Result<Status, Failure> {
                 Some(_) if !this_boot => NodeState::FirstBootOver,
                 Some(verdict) => without_stamp(verdict),
             };
-            let first_boot = situation::hangs(&node);
-            (since_let_go(&node, state, &first_boot), first_boot, vec![])
+            let ledger = Ledger::load(root, node.kept_record.as_ref()).ok();
+            let first_boot = situation::hangs(&node, ledger.as_ref());
+            let has_joined = situation::has_joined(&node, ledger.as_ref());
+            let state = since_let_go(state, first_boot.is_some(), has_joined);
+            (state, first_boot, vec![])
         }
     };
     let (overruled, units) = units.into_iter().partition(|unit| is_overruled(root, unit));
@@ -200,12 +204,12 @@ fn read(root: &Root) -> Result<Status, Failure> {
 }
 
 /// The state of a node that is not held, by what became of its first boot since.
-fn since_let_go(node: &Node<'_>, state: NodeState, first_boot: &Option<HungBoot>) -> NodeState {
-    match (state, first_boot) {
-        (NodeState::GoesOn | NodeState::FirstBootOver, Some(_)) => NodeState::Stalled,
+fn since_let_go(state: NodeState, hangs: bool, has_joined: bool) -> NodeState {
+    match state {
+        NodeState::GoesOn | NodeState::FirstBootOver if hangs => NodeState::Stalled,
         // Its config survived: the check still runs on every boot.
-        (NodeState::GoesOn, None) if node.has_certificate() => NodeState::FirstBootOver,
-        (state, _) => state,
+        NodeState::GoesOn if has_joined => NodeState::FirstBootOver,
+        state => state,
     }
 }
 

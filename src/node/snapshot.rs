@@ -94,6 +94,11 @@ impl<'a> Node<'a> {
         record.filter(|record| record.is_of(&self.installation))
     }
 
+    /// This is the first boot of the installation.
+    pub(crate) fn is_new(&self) -> bool {
+        self.installation.is_new
+    }
+
     /// machine-id(5), as [`super::identity::Identity`] has it.
     pub(crate) fn machine_id(&self) -> &str {
         let id = self.installation.machine_id.as_deref();

@@ -136,12 +136,23 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     Some(decided)
 }
 
-/// A first boot that hangs: what the report told of it last, or a rebase that was not finalized.
-pub(crate) fn hangs(node: &Node<'_>) -> Option<HungBoot> {
-    let kept = Ledger::load(node.root, node.kept_record.as_ref()).ok();
-    let told = kept.and_then(|kept| kept.first_boot);
+/// The node has joined in this installation: its kubelet has a certificate, or had one with which
+/// its Node was labelled. An admin may take the kubelet's certificates away to have it make new
+/// ones.
+pub(crate) fn has_joined(node: &Node<'_>, ledger: Option<&Ledger>) -> bool {
+    let is_labelled = ledger.is_some_and(|ledger| ledger.node_patch.is_some());
+    // On the first boot of an installation an earlier one may have left the ledger.
+    node.has_certificate() || is_labelled && !node.is_new() && is_renamed(node.root)
+}
+
+/// A first boot that hangs: what the report told of it last, or a rebase that took no effect.
+pub(crate) fn hangs(node: &Node<'_>, ledger: Option<&Ledger>) -> Option<HungBoot> {
+    if has_joined(node, ledger) {
+        return None;
+    }
+    let told = ledger.and_then(|ledger| ledger.first_boot.as_ref());
     let told = told.filter(|told| told.machine_id == node.machine_id());
-    HungBoot::new(told.as_ref(), lost_rebase(node)).filter(|_| !node.has_certificate())
+    HungBoot::new(told, lost_rebase(node))
 }
 
 /// This boot's verdict, if it can be read.
@@ -181,8 +192,8 @@ pub(crate) fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
 /// nothing shows that this was a first boot.)
 ///
 /// An OS update copies /etc, with the renamed config, moments before its reboot. If the clock is
-/// behind after the reboot, the copy seems to be newer than the boot. So a node with an earlier
-/// verdict, or with a kubelet that joined before the copy was made, counts as past its first boot.
+/// behind after the reboot, or was so when the kernel started, the copy seems to be newer than the
+/// boot. So a node with an earlier verdict, or that has joined, counts as past its first boot.
 fn was_first_boot(root: &Root) -> bool {
     if root.exists(ENCAPSULATED_PATH).unwrap_or(false) {
         return true;
@@ -194,7 +205,7 @@ fn was_first_boot(root: &Root) -> bool {
     let had_verdict = root.exists(KEPT_VERDICT_PATH).unwrap_or(false);
     let had_joined =
         matches!(root.changed(KUBELET_KUBECONFIG), Ok(Some(joined)) if joined <= changed);
-    changed >= booted && !had_verdict && !had_joined
+    changed >= booted && !had_verdict && !had_joined && !Node::read(root).has_certificate()
 }
 
 /// This boot's id (proc_sys_kernel(5)); `unknown` where it cannot be read.

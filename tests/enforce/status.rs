@@ -185,6 +185,29 @@ fn a_node_that_has_joined_does_not_go_on_to_join() {
     }
 }
 
+/// An admin took its certificates away, so that the kubelet gets new ones.
+#[test]
+fn a_node_that_was_labelled_has_joined() {
+    for (patch, state) in [
+        (r#", "nodePatch": "0f""#, "the first boot is over"),
+        ("", "this node goes on, but its first boot does not finish"),
+    ] {
+        let node = Node::new(ALLOWED);
+        node.run("enforce");
+        std::fs::remove_dir_all(node.path("run/skewguard")).unwrap();
+        let config = "etc/ignition-machine-config-encapsulated.json";
+        std::fs::rename(node.path(config), node.path(&format!("{config}.bak"))).unwrap();
+        hangs(&node, MACHINE_ID, "");
+        let path = node.path("var/lib/skewguard/report-state.json");
+        let kept = std::fs::read_to_string(&path).unwrap();
+        let kept = kept.replacen(r#""ReportState""#, &format!(r#""ReportState"{patch}"#), 1);
+        std::fs::write(&path, kept).unwrap();
+        let (code, said) = status(&node);
+        assert_eq!(code, Some(0));
+        assert!(said.starts_with(&format!("Not held: {state}\n")), "{said}");
+    }
+}
+
 /// What the report has kept of a first boot of this machine that hangs.
 fn hangs(node: &Node, machine_id: &str, causes: &str) {
     std::fs::write(node.path("etc/machine-id"), format!("{MACHINE_ID}\n")).unwrap();

@@ -793,6 +793,31 @@ async fn an_update_of_the_os_is_no_first_boot() {
     );
 }
 
+/// skewguard came on a later day, and the clock was wrong when the kernel started.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_has_joined_needs_no_verdict() {
+    let (node, log) = (Node::new(), Log::default());
+    for (path, text) in [
+        ("/etc/ignition-machine-config-encapsulated.json.bak", "{}"),
+        ("/proc/uptime", "1700000000.00 1000.00\n"),
+    ] {
+        node.write(path, text);
+    }
+    std::thread::sleep(Duration::from_millis(1100));
+    for path in [
+        "/var/lib/kubelet/kubeconfig",
+        "/var/lib/kubelet/pki/kubelet-client-current.pem",
+    ] {
+        node.write(path, "");
+    }
+    let cluster = Cluster::new(|_, _| status(200));
+    *cluster.node.lock().unwrap() = Some("worker-0");
+    node.run(&cluster, &log, HOUR).await;
+    assert_eq!(cluster.paths(), ["/api/v1/nodes/worker-0"]);
+    let label = (Level::Info, "node label delivered: worker-0".to_owned());
+    assert_eq!(*log.lines.lock().unwrap(), [label]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_hostile_verdict_is_no_verdict() {
     let hostile = [

@@ -1226,6 +1226,53 @@ async fn a_kubelet_without_a_certificate_points_to_the_requests() {
     );
 }
 
+/// An admin took the certificates of a joined node's kubelet away, so that it gets new ones: its
+/// Node was labelled. A ledger of an earlier installation is no evidence.
+#[tokio::test(start_paused = true)]
+async fn a_joined_node_whose_certificate_is_renewed_is_no_first_boot() {
+    let state = |patch: Value| json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState", "nodePatch": patch, "installation": "boot-0" });
+    let record = |boot: &str| json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord", "deployment": "c0ffee.0", "bootID": boot });
+    let line = "ostree=/ostree/boot.1/rhcos/b007/0";
+    let first = format!("{line} ignition.firstboot");
+    for (patch, boot, line, phases, what) in [
+        (json!("0f"), "boot-0", line, vec![], "its Node was labelled"),
+        (
+            json!(null),
+            "boot-0",
+            line,
+            vec![Some("Join")],
+            "it was not",
+        ),
+        (json!("0f"), "boot-x", line, vec![Some("Join")], "another's"),
+        (
+            json!("0f"),
+            "boot-0",
+            &first,
+            vec![Some("Join")],
+            "a new installation",
+        ),
+    ] {
+        let (node, log) = (first_boot(&allowed(FIVE)), Log::default());
+        node.root.remove(ENCAPSULATED).unwrap();
+        node.root.remove("/run/skewguard/verdict.json").unwrap();
+        let verdict = serde_json::to_string(&allowed(FIVE)).unwrap();
+        node.write("/var/lib/skewguard/verdict.json", &verdict);
+        for (path, text) in [
+            ("/var/lib/skewguard/report-state.json", state(patch)),
+            ("/var/lib/skewguard/boot-image.json", record(boot)),
+        ] {
+            node.write(path, &text.to_string());
+        }
+        node.write("/proc/cmdline", line);
+        let cluster = Cluster::new(|_, _| status(201));
+        let host = Host::new(&node, [IDLE, IDLE, RUNS, RUNS]);
+        host.run(&cluster, &log, 60 * MINUTE).await;
+        assert_eq!(log.phases(), phases, "{what}");
+        let reports = bodies(&cluster, "/bootimagereports");
+        assert_eq!(reports.len(), phases.len(), "{what}");
+    }
+}
+
 /// The record of the first run names a certificate that an earlier installation left on /var.
 #[tokio::test(start_paused = true)]
 async fn a_first_boot_on_the_var_of_an_earlier_installation_is_watched() {

@@ -4,6 +4,7 @@ use super::{Client, Duration, Level, Output, Reporter};
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
 use crate::node::lost_rebase;
 use crate::report::payload::StallNews;
+use crate::report::situation::has_joined;
 use crate::report::stall::{
     self, Finding, FirstBoot, Phase, Progress, Rebase, Stall, StallChange, Times, Waiting,
 };
@@ -114,7 +115,7 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
         let root = self.env.root;
         let is_past = self.payload.now.is_past_first_boot;
         let is_labelled = self.payload.is_labelled(&self.ledger);
-        if self.node.has_certificate() || is_past && is_labelled {
+        if has_joined(&self.node, Some(&self.ledger)) || is_past && is_labelled {
             return false;
         }
         !is_past || root.exists(BOOTSTRAP_KUBECONFIG).unwrap_or(false)
