@@ -55,6 +55,26 @@ fn a_line_of_the_field_has_the_cause_that_was_asked_for() {
     }
 }
 
+#[test]
+fn a_line_of_the_field_that_had_no_cause_has_one() {
+    let lines = include_str!("../data/cases/journal/lines-2.tsv").lines();
+    let lines = lines.map(|line| line.split_once('\t').unwrap().1);
+    let causes: Vec<String> = lines.map(|line| cause(line.as_bytes())).collect();
+    let wanted = [
+        "SkopeoFailed",
+        "RPMOSTreeUnavailable",
+        "RPMOSTreeUnavailable",
+        "RuntimeConfigInvalid",
+        "RuntimeConfigInvalid",
+        "MetadataUnavailable",
+        "SysrootInvalid",
+        "RemountFailed",
+        "Unreachable",
+        "KubeletStatisticsMissing",
+    ];
+    assert_eq!(causes, wanted);
+}
+
 /// No cause and no pattern without a real line, and none without a word in the documentation.
 #[test]
 fn every_row_of_the_table_is_shown_by_a_real_line() {
@@ -79,7 +99,7 @@ fn every_row_of_the_table_is_shown_by_a_real_line() {
             let pattern = pattern.strip_prefix('\t').unwrap();
             assert_eq!(pattern, pattern.to_lowercase());
             let is_shown = messages.iter().any(|[of, _, line]| {
-                let line = line.to_lowercase();
+                let line = format!(" {}", line.to_lowercase());
                 let mut parts = pattern.split('*');
                 of == cause && parts.all(|part| line.contains(part))
             });
@@ -222,6 +242,69 @@ fn only_the_last_attempt_counts() {
             wanted,
             "{what}"
         );
+    }
+}
+
+/// A dependency that failed is explained by what failed before it, and by nothing else.
+#[test]
+fn a_failed_dependency_is_explained_by_its_mount() {
+    let running = "I0711 05:41:02.1 1712 update.go:2371] Running: rpm-ostree cleanup -p";
+    let mount = "boot.mount: Mount process exited, code=exited, status=32/n/a";
+    let checked = "/dev/vda3 has unsupported feature(s): FEATURE_C12";
+    let boot = "Dependency failed for CoreOS Dynamic Mount for /boot.";
+    let daemon = "Dependency failed for rpm-ostree System Management Daemon.";
+    let client =
+        "A dependency job for rpm-ostreed.service failed. See 'journalctl -xe' for details.";
+    for (lines, wanted) in [
+        (&[running, daemon, client][..], "RPMOSTreeUnavailable"),
+        (&[running, mount, daemon, client], "BootNotMounted"),
+        (&[running, boot, daemon, client], "BootNotMounted"),
+        (&[running, checked, boot, daemon], "FileSystemTooNew"),
+        (&[running, NO_HOST, daemon, client], "RPMOSTreeUnavailable"),
+        (
+            &[running, mount, SLEEPS, running, daemon],
+            "RPMOSTreeUnavailable",
+        ),
+        (
+            &[
+                running,
+                "Starting rpm-ostreed.service - rpm-ostree System Management Daemon...",
+                NO_HOST,
+                "Stopped rpm-ostreed.service - rpm-ostree System Management Daemon.",
+            ],
+            "NameNotResolved",
+        ),
+    ] {
+        assert_eq!(cause(lines.join("\n").as_bytes()), wanted, "{lines:?}");
+    }
+}
+
+/// It is tried seven times before the daemon sleeps (MCO pull request 6413).
+#[test]
+fn what_a_retried_rebase_passes_on_says_nothing() {
+    let passed_on = "W0811 05:41:03.1 1712 firstboot_complete_machineconfig.go:65] error: failed to update OS to quay.io/a after retries: exit status 1: timed out waiting for the condition";
+    for (said, wanted) in [(NO_HOST, "NameNotResolved"), (NEW, "Unknown")] {
+        let lines = [RUNS_REBASE, said, passed_on, SLEEPS];
+        assert_eq!(cause(lines.join("\n").as_bytes()), wanted);
+    }
+}
+
+/// Nothing of these proves what words that are alike prove elsewhere.
+#[test]
+fn a_line_that_only_looks_alike_has_no_cause() {
+    for line in [
+        "Failed to mount boot-efi.mount - CoreOS Dynamic Mount for /boot/efi.",
+        "Dependency failed for /boot/efi.",
+        "sysroot-boot.mount: Failed with result 'exit-code'.",
+        "mount: /boot/efi: unknown filesystem type 'vfat'.",
+        "I1117 kubelet.go:1] timed out waiting for the condition",
+        "Starting rpm-ostreed.service - rpm-ostree System Management Daemon...",
+        "rpm-ostreed.service: Deactivated successfully.",
+        "User \"system:anonymous\" was mapped to no group",
+        "level=info msg=\"Using runtime config: /etc/crio/crio.conf.d\"",
+        "Dependency failed for Machine Config Daemon Firstboot.",
+    ] {
+        assert_eq!(cause(line.as_bytes()), "Unknown", "{line}");
     }
 }
 
@@ -1082,7 +1165,7 @@ async fn a_rebase_that_failed_is_told() {
     let [event] = bodies(&cluster, "/events").try_into().unwrap();
     let note = event["note"].as_str().unwrap();
     assert!(note.contains("it waits in the phase Rebase: machine-config-daemon-firstboot.service is failed (failed) since "), "{note}");
-    assert!(note.contains("; cause RPMOSTreeUnavailable: rpm-ostree's daemon does not start, does not answer in time, or has crashed. Read its own journal: journalctl -b -u rpm-ostreed. On the node: "), "{note}");
+    assert!(note.contains("; cause RPMOSTreeUnavailable: rpm-ostree's daemon does not start, does not answer in time, or has crashed. Read its own journal: journalctl -b -u rpm-ostreed. If a dependency failed, see which: systemctl --failed. On the node: "), "{note}");
 }
 
 /// Everything that a run sends, shows and logs about a node whose journal is this.

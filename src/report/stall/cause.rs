@@ -11,16 +11,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// The causes, in paragraphs: the name, the cause in one clause, and what to do in whole sentences;
-/// after a tab each what a line has to contain, in lower case, where `*` stands for anything.
+/// after a tab each what a line has to contain, in lower case, where `*` stands for anything. A
+/// line begins with a space.
 ///
 /// The first paragraph that knows a line counts. A pull names every mirror and then the source,
 /// which disconnected nodes never reach: so what says more comes before names and connections. A
 /// cause that has two places has its words in the first one.
 const TABLE: &str = include_str!("causes.txt");
 
-/// Words of lines that have nothing to do with the first boot: the kubelet's probes of its pods,
-/// and the start of rpm-ostree's daemon, which every command causes.
-const ASIDE: [&str; 2] = [" prober.go:", "rpm-ostree system management daemon"];
+/// Causes that explain why a dependency failed.
+const OF_DEPENDENCIES: [&str; 2] = ["FileSystemTooNew", "BootNotMounted"];
 
 /// Words of a pull or a rebase that has passed the registry and the network.
 const ADVANCES: [&str; 4] = [
@@ -31,12 +31,13 @@ const ADVANCES: [&str; 4] = [
 ];
 
 /// Units whose journals belong to the rebase. The daemon pulls and rebases old images, and updates
-/// the boot loader, in transient units, and the OS in rpm-ostree's daemon. As journalctl(1) takes
-/// them.
-const BESIDE_REBASE: [&str; 3] = [
+/// the boot loader, in transient units, and the OS in rpm-ostree's daemon, which needs /boot. As
+/// journalctl(1) takes them.
+const BESIDE_REBASE: [&str; 4] = [
     "machine-config-daemon-update-rpmostree-via-container",
     "machine-config-daemon-bootupd*",
     "rpm-ostreed",
+    "boot.mount",
 ];
 
 /// Units that do the work of this one: their journals are to be read with its own.
@@ -117,6 +118,7 @@ impl Cause {
 
     /// Reads a line in lower case.
     fn of_line(line: &str) -> Option<Self> {
+        let line = &format!(" {line}");
         let knows = |words: &str| {
             let mut patterns = words.lines().filter_map(|line| line.strip_prefix('\t'));
             patterns.any(|pattern| contains(line, pattern))
@@ -148,10 +150,11 @@ impl Finding {
     /// reason that the table does not know.
     pub(crate) fn read(journal: &[u8]) -> Self {
         let (mut found, mut has_failed, mut has_slept) = (Self::NOTHING, false, false);
+        let mut has_dependency = false;
         for line in journal.rsplit(|byte| *byte == b'\n') {
             let line = String::from_utf8_lossy(line).to_ascii_lowercase();
             let (unit, line) = split_prefix(line.trim());
-            if ASIDE.iter().any(|aside| line.contains(aside)) {
+            if is_aside(line) {
                 continue;
             }
             let sleeps = line.contains("sleeping 1 minute for retry");
@@ -162,7 +165,18 @@ impl Finding {
             }
             has_slept |= sleeps;
             if let Some(cause) = Cause::of_line(line) {
-                return Self { cause, unit };
+                let explains = OF_DEPENDENCIES.contains(&cause.as_str());
+                if has_dependency && !explains {
+                    continue;
+                }
+                found = Self { cause, unit };
+                has_dependency = line.contains("dependency");
+                if !has_dependency {
+                    return found;
+                }
+                // What failed before it says more.
+                has_failed = true;
+                continue;
             }
             let fails = (line.contains("error") || line.contains("fatal")) && !passes_on(line);
             if fails && !has_failed {
@@ -179,7 +193,8 @@ impl Finding {
 fn split_prefix(line: &str) -> (Option<&'static str>, &str) {
     let split = line.split_once("]: ").and_then(|(prefix, text)| {
         let (unit, _) = prefix.rsplit_once(' ')?.1.split_once('[')?;
-        let is_unit = unit.ends_with(".service") || unit.ends_with(".scope");
+        let kinds = [".service", ".scope", ".mount"];
+        let is_unit = kinds.iter().any(|kind| unit.ends_with(kind));
         is_unit.then_some((unit, text))
     });
     let Some((unit, text)) = split else {
@@ -190,8 +205,21 @@ fn split_prefix(line: &str) -> (Option<&'static str>, &str) {
     (beside, text)
 }
 
-/// The line only passes on that a program failed: `… : exit status 125`, or systemd-run's words.
+/// The line has nothing to do with the first boot: the kubelet's probes of its pods, and the start
+/// of rpm-ostree's daemon, which every command causes.
+fn is_aside(line: &str) -> bool {
+    let starts = ["starting ", "started ", "stopping ", "stopped "];
+    line.contains(" prober.go:")
+        || line.contains("rpm-ostree system management daemon")
+            && starts.iter().any(|words| line.starts_with(words))
+}
+
+/// The line only passes on that a program failed: `… : exit status 125`, or systemd-run's words; from
+/// 4.22 on with `: timed out waiting for the condition`, once it was tried seven times.
 fn passes_on(line: &str) -> bool {
+    let line = line
+        .strip_suffix(": timed out waiting for the condition")
+        .unwrap_or(line);
     let end = line.trim_end_matches(|c: char| c.is_ascii_digit());
     end.len() < line.len() && end.ends_with("exit status ") || line.contains("running systemd-run ")
 }
