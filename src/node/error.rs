@@ -68,6 +68,9 @@ impl FileError {
     /// not quoted, as serde_json does: a served config has secrets.
     pub(crate) fn json(path: &str, what: &str, error: &serde_json::Error) -> Self {
         let why = match error.classify() {
+            Category::Data if error.to_string().starts_with("duplicate field") => {
+                "a field is duplicate"
+            }
             Category::Data => "a field has the wrong type, or is missing",
             Category::Syntax => "it is not JSON",
             Category::Eof => "it ends too early",

@@ -69,13 +69,30 @@ fn machine_config_server(root: &Root) -> Result<Kubeconfig, FileError> {
     let server = server.ok_or_else(|| wrong("has no machineConfigServerURL"))?;
     Ok(Kubeconfig {
         path: ANNOTATIONS_PATH.to_owned(),
-        server: Server::parse(&server).map_err(wrong)?,
+        // What follows the colon is about credentials, of which there are none.
+        server: Server::parse(&server)
+            .map_err(|why| wrong(why.split(": ").next().unwrap_or_default()))?,
         ca: read(CA_PATH)?,
         tls_server_name: None,
         insecure: false,
         token: None,
         client: None,
     })
+}
+
+/// The words of a failure that are about a kubeconfig, for a server that none names.
+fn without_kubeconfig(error: TransportError) -> TransportError {
+    let failure = match error.failure {
+        Failure::UnknownCa(why) => {
+            let what = format!("the server's certificate is not signed by a CA in {CA_PATH}");
+            Failure::Tls(format!("{what} ({why})"))
+        }
+        Failure::WrongName(name) => {
+            Failure::Tls(format!("the server's certificate is not for {name}"))
+        }
+        failure => failure,
+    };
+    TransportError { failure, ..error }
 }
 
 impl Client for Network<'_> {
@@ -98,6 +115,9 @@ impl Client for Network<'_> {
             let answer = Transport::new(choice, &kubeconfig, limits, CURL.into())?
                 .send(&request)
                 .await;
+            if channel == Channel::Failure {
+                return answer.map_err(without_kubeconfig);
+            }
             let Some(public) = kubeconfig
                 .by_public_name()
                 .filter(|_| is_unresolved(&answer))

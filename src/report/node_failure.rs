@@ -2,8 +2,9 @@
 //! takes it from the daemon (pure): one JSON object, without credentials.
 
 use super::stall::Progress;
+use crate::text::bounded;
 use crate::transport::Request;
-use crate::verdict::Verdict;
+use crate::verdict::{Fate, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The server's root CA. Where there is no such file, the cluster's server takes no reports.
@@ -44,13 +45,29 @@ pub(super) fn is_due(verdict: &Verdict, progress: Option<&Progress>) -> bool {
         && (verdict.blocks() || progress.is_some())
 }
 
-/// `note`: the words of the Event.
-pub(super) fn request(
-    verdict: &Verdict,
-    progress: Option<&Progress>,
-    host: &str,
-    note: &str,
-) -> Request {
+/// The part of a message that the server keeps, in bytes.
+const MESSAGE_MAX: usize = 200;
+
+/// The cause first. The server puts the node's name and the stage before it.
+fn message(verdict: &Verdict, progress: Option<&Progress>) -> String {
+    let image = verdict.boot_image.as_ref();
+    let about = match (progress, image) {
+        (Some(progress), _) => format!(" ({})", progress.brief()),
+        (None, Some(image)) => format!(" (boot image {})", image.version),
+        (None, None) => String::new(),
+    };
+    let (cause, why) = match progress {
+        Some(progress) => (progress.cause.to_string(), progress.message.clone()),
+        None => (verdict.reason.to_string(), verdict.sentence()),
+    };
+    let held = match verdict.fate() {
+        Fate::NotHeld => "; it could not be held back",
+        _ => "",
+    };
+    bounded(&format!("{cause}: {why}{held}{about}"), MESSAGE_MAX)
+}
+
+pub(super) fn request(verdict: &Verdict, progress: Option<&Progress>, host: &str) -> Request {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let failure = NodeFailure {
         pool: &text(&verdict.target.pool),
@@ -61,7 +78,7 @@ pub(super) fn request(
             "boot-image"
         },
         image: &text(&verdict.target.os_image_url),
-        error_message: note,
+        error_message: &message(verdict, progress),
     };
     Request::new("POST", "/v1/node-failure".to_owned(), &failure)
 }

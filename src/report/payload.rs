@@ -289,7 +289,15 @@ impl Payload {
                 };
                 Some(BootImageReport::new(&report).request())
             }
-            Channel::Event | Channel::Failure => {
+            Channel::Failure => {
+                let verdict = self.verdict()?;
+                Some(node_failure::request(
+                    &verdict,
+                    self.progress(),
+                    self.host(),
+                ))
+            }
+            Channel::Event => {
                 let verdict = self.verdict();
                 let about = match &self.stall {
                     Some(StallNews::WentOn(phase)) => EventSubject::WentOn(*phase),
@@ -304,15 +312,7 @@ impl Payload {
                     None => Regarding::namespace(),
                 };
                 let event = Event::new(about, &self.name, regarding, &self.identity, now);
-                Some(match channel {
-                    Channel::Failure => node_failure::request(
-                        verdict.as_ref()?,
-                        self.progress(),
-                        self.host(),
-                        &event.note,
-                    ),
-                    _ => event.request(),
-                })
+                Some(event.request())
             }
             Channel::Node => Some(self.node_patch()?.request(self.node_name.as_ref()?)),
         }

@@ -205,9 +205,11 @@ impl Schedule {
         })
     }
 
-    /// The last request on some channel failed.
+    /// The last request on some channel failed. What the Machine Config Server hears is beside what
+    /// the cluster is to have.
     pub(super) fn is_failing(&self) -> bool {
-        self.tracks().iter().any(|track| track.failures > 0)
+        let mut tracks = [&self.report, &self.event, &self.node].into_iter();
+        tracks.any(|track| track.failures > 0)
     }
 
     /// An answer is still to come.

@@ -114,7 +114,8 @@ fn the_cluster_takes_the_cause_by_name_and_nothing_of_the_journal() {
             let is_failure = seen.path == FAILURE;
             if is_failure {
                 let told = ["pool", "nodeID", "stage", "errorMessage"].map(|name| &seen.body[name]);
-                assert_eq!(told, ["worker", "worker-1", "first-boot", note]);
+                let cause = "ProxyInvalid: the proxy cannot be used: its URL is wrong, or it does not answer or refuses the node (phase Pull, 30 minutes)";
+                assert_eq!(told, ["worker", "worker-1", "first-boot", cause]);
             }
             let as_whom = if is_failure {
                 ("", 202)

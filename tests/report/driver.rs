@@ -883,6 +883,29 @@ async fn a_read_only_var_is_said_and_reported_all_the_same() {
     );
 }
 
+/// A look at the hold can take most of a minute, in which no answer is read.
+#[tokio::test(start_paused = true)]
+async fn the_hold_is_looked_at_between_requests() {
+    let (node, log) = (Node::refused(), Log::default());
+    let mut cluster = Cluster::new(|_, _| status(503));
+    let started = Instant::now();
+    cluster.patience = Duration::from_secs(29);
+    assert_eq!(node.run(&cluster, &log, HOUR).await, None);
+    let looks = log.looks.lock().unwrap().clone();
+    let looks: Vec<Duration> = looks.into_iter().map(|at| at - started).collect();
+    let asked: Vec<Duration> = cluster.arrived().iter().map(|one| one.at).collect();
+    let under_way = |look: &&Duration| {
+        let mut asked = asked.iter();
+        asked.any(|at| at < *look && **look < *at + cluster.patience)
+    };
+    assert!(asked.len() > 20 && looks.len() > 60, "{asked:?} {looks:?}");
+    let in_between = looks.iter().filter(under_way).count();
+    // Report and Event may follow each other without a pause for a while.
+    assert!(in_between < 4, "{in_between}: {looks:?} {asked:?}");
+    let pauses = looks.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(pauses.max().unwrap() <= Duration::from_secs(150));
+}
+
 #[tokio::test(start_paused = true)]
 async fn once_tries_everything_once() {
     for (answer, end) in [

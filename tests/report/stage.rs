@@ -133,6 +133,8 @@ pub(crate) struct Log {
     pub(crate) entries: Arc<Mutex<Vec<String>>>,
     /// The notes about them for the console.
     pub(crate) notes: Arc<Mutex<Vec<String>>>,
+    /// When the hold was looked at.
+    pub(crate) looks: Arc<Mutex<Vec<Instant>>>,
     /// Each address that the console was told.
     pub(crate) addresses: Arc<Mutex<Vec<Option<String>>>>,
 }
@@ -162,6 +164,9 @@ impl Output for Log {
             .unwrap()
             .push(address.map(str::to_owned));
         true
+    }
+    fn look_at_the_hold(&mut self, _: &[String]) {
+        self.looks.lock().unwrap().push(Instant::now());
     }
     fn first_boot(&mut self, progress: Option<&Progress>) {
         let phase = progress.map(|progress| progress.phase.as_str());

@@ -25,6 +25,9 @@ use tokio::time::Instant;
 /// Interval of looks whether the node has joined, and whether a refused one is still held.
 const POLL: Duration = Duration::from_secs(30);
 
+/// Longest time without a look at the hold, while answers are on their way.
+const HOLD_PATIENCE: Duration = Duration::from_secs(2 * 60);
+
 /// Interval of looks once a node takes longer than [`JOIN_PATIENCE`]: somebody may approve its
 /// certificate after hours.
 const SLOW_POLL: Duration = Duration::from_secs(10 * 60);
@@ -90,6 +93,8 @@ struct Reporter<'a, C, W> {
     nameless: Option<String>,
     /// The time of the last look at the first boot.
     looked: Duration,
+    /// The time of the last look at the hold.
+    looked_at_hold: Duration,
 }
 
 impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
@@ -121,6 +126,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
             console: ConsoleState::new(),
             nameless: None,
             looked: Duration::ZERO,
+            looked_at_hold: Duration::ZERO,
         }
     }
 
@@ -354,7 +360,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
     fn look_again(&mut self) {
         self.look();
         (self.env.refresh)(&mut self.payload.identity);
-        self.env.output.look_at_the_hold(self.payload.held_units());
+        self.look_at_the_hold();
         self.tell_console();
         if !self.schedule.in_flight()
             && let Some(observed) = situation::this_boots(self.env.root)
@@ -364,6 +370,16 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
         }
         self.look_for_join();
         self.reconcile();
+    }
+
+    /// Looks at the hold. That may take most of a minute, in which no answer is read: so it waits
+    /// for the answers that are on their way, but not for ever.
+    fn look_at_the_hold(&mut self) {
+        let since = self.now().saturating_sub(self.looked_at_hold);
+        if !self.schedule.in_flight() || since >= HOLD_PATIENCE {
+            self.env.output.look_at_the_hold(self.payload.held_units());
+            self.looked_at_hold = self.now();
+        }
     }
 
     /// Handles the answer about the object `name`.
@@ -377,10 +393,11 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
         match &answer {
             Answer::Delivered { uid, already } => {
                 self.keep(channel, name, uid.as_deref());
-                let how = if *already {
-                    "was delivered before"
-                } else {
-                    "delivered"
+                let how = match (channel, already) {
+                    // It answers the same, whatever becomes of it.
+                    (Channel::Failure, _) => "taken",
+                    (_, true) => "was delivered before",
+                    (_, false) => "delivered",
                 };
                 self.env
                     .output

@@ -211,6 +211,11 @@ impl Progress {
         advice(self.shown_by(), self.cause)
     }
 
+    /// Its phase, and the time that the first boot takes so far.
+    pub(crate) fn brief(&self) -> String {
+        format!("phase {}, {} minutes", self.phase.as_str(), self.minutes)
+    }
+
     /// Its phase and state, in one clause.
     fn state(&self) -> String {
         let (minutes, phase) = (self.minutes, self.phase.as_str());
