@@ -26,6 +26,7 @@ use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
 use cluster::{machines, settings, target};
 use judge::image_versions::Lookup;
+use judge::known_version::Claim;
 use judge::verdicts::judge;
 use judge::{births, missing, node_classes, operator, sets, skew, upkeep, without_set};
 use results::upkeep::{NEWEST, READ};
@@ -117,14 +118,11 @@ fn rows(
         .chain(without_set::without_set(lookup));
     let mut rows = Rows::default();
     for set in all {
-        if set.makes_nodes() {
-            // A report is a claim, on which nobody should turn the cluster's updates off.
-            let known = set.known.as_ref();
-            let known = known.filter(|known| known.by != KnownBy::Report);
-            let version = known.map(|known| known.version.clone());
-            let name = full_name(&set.namespace, &set.name);
-            rows.users.push((format!("{} {name}", set.kind), version));
-        }
+        // A claim is nothing on which anybody should turn the cluster's updates off.
+        let is_borne_out = |claim: &Claim| !claim.may_be_newer;
+        let known =
+            (set.known.clone()).filter(|known| known.claim.as_ref().is_none_or(is_borne_out));
+        let makes_nodes = set.makes_nodes();
         let own = set.release.as_deref().or(release);
         let of_set = match asked {
             Some(asked) => Some(target::meant_release(own, asked)),
@@ -135,6 +133,12 @@ fn rows(
             limit_release: None,
             ..policy
         });
+        if makes_nodes {
+            let known = known.filter(|_| row.boot_image.is_some());
+            let name = full_name(&row.namespace, &row.name);
+            let user = format!("{} {name}", row.kind);
+            rows.users.push((user, known.map(|known| known.version)));
+        }
         rows.sets.push(row);
     }
     rows

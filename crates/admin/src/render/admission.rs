@@ -191,6 +191,12 @@ impl Images {
                 cut(&shown, 100)
             ));
         }
+        if set.made_from_another {
+            return Err(format!(
+                "{}: the Machines that name it were made from another image",
+                cut(&shown, 100)
+            ));
+        }
         if image.len() >= MAX_IMAGE {
             return Err(format!(
                 "an image whose name is too long: {}",

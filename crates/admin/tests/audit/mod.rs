@@ -4,6 +4,7 @@
 mod auditor;
 mod bad_input;
 mod births;
+mod claims;
 mod effects;
 mod evidence;
 mod fixtures;

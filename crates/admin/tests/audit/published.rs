@@ -348,7 +348,7 @@ fn a_report_alone_allows_nothing() {
     );
     assert_eq!(
         set["message"],
-        "its version is allowed, but nothing else says it than BootImageReport r, a claim of the node's"
+        "the version is unknown: BootImageReport r alone says 9.6.20251015-1, and a report is a claim"
     );
 }
 

@@ -191,13 +191,12 @@ impl Objects {
         self.release.as_deref().is_some_and(target::is_okd)
     }
 
-    /// Version that a node was made from: what it says itself, else its aleph file.
+    /// Version that a node was made from: by its aleph file, which a person collected, else what it says
+    /// itself.
     pub fn version_of(&self, node: &Node) -> Option<(ImageVersion, KnownBy)> {
-        let own = node.version.clone().map(|version| (version, KnownBy::Node));
-        own.or_else(|| {
-            let aleph = self.alephs.get(&node.metadata.name)?;
-            Some((aleph.clone(), KnownBy::Aleph))
-        })
+        let aleph = self.alephs.get(&node.metadata.name);
+        let aleph = aleph.map(|aleph| (aleph.clone(), KnownBy::Aleph));
+        aleph.or_else(|| Some((node.version.clone()?, KnownBy::Node)))
     }
 
     /// The same as text.

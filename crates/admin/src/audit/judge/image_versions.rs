@@ -4,6 +4,7 @@
 //! that were published for any release, the image's name, joined nodes that were made from it, and
 //! last the reports of refused ones, which are claims. What joined nodes say otherwise is noted.
 
+use super::known_version::{Claim, KnownVersion, by_newest_node, is_other, says_more};
 use super::published::{by_name, by_published};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::machines::Machine;
@@ -13,19 +14,11 @@ use crate::audit::cluster::site::Site;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::set::KnownBy;
 use crate::platform::Platform;
-use crate::version::{ImageVersion, OsFamily, Scheme, compare_rhel, compare_scos};
+use crate::version::{ImageVersion, OsFamily, compare_scos};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-
-/// A version, and how it is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct KnownVersion {
-    pub(crate) version: ImageVersion,
-    pub(crate) by: KnownBy,
-    pub(crate) from: String,
-}
 
 /// API group and namespace of Machines, and kind and name of an owner of theirs.
 type Owner<'a> = (&'static str, &'a str, &'a str, &'a str);
@@ -53,6 +46,8 @@ pub(crate) struct Lookup<'a> {
     by_owner: BTreeMap<Owner<'a>, Vec<&'a Machine>>,
     /// The groups of all Machines.
     groups: BTreeSet<&'static str>,
+    /// Machines that Nodes name, as `namespace/name`.
+    with_node: BTreeSet<&'a str>,
     /// By host name, address and product UUID.
     by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
 }
@@ -94,8 +89,22 @@ impl<'a> Lookup<'a> {
                 .iter()
                 .map(|machine| machine.group)
                 .collect(),
+            with_node: (objects.nodes.iter())
+                .filter_map(|node| node.machine.as_deref())
+                .collect(),
             by_identity,
         }
+    }
+
+    /// Tells whether a Machine has its Node.
+    fn has_joined(&self, machine: &Machine) -> bool {
+        let name = machine.metadata.full_name();
+        // The Cluster API's nodes name it without its namespace.
+        let names = [&name, &machine.metadata.name];
+        machine.node.is_some()
+            || names
+                .iter()
+                .any(|name| self.with_node.contains(name.as_str()))
     }
 
     /// The Machines of this group and namespace that an object of this kind and name owns.
@@ -172,7 +181,9 @@ impl<'a> Lookup<'a> {
             Some(known) => {
                 let joined = self.joined(image);
                 let nodes = joined.by_nodes.as_ref();
-                if let Some(nodes) = nodes.filter(|nodes| says_more(nodes, &known)) {
+                let is_better =
+                    |nodes: &&KnownVersion| nodes.claim.is_none() && says_more(nodes, &known);
+                if let Some(nodes) = nodes.filter(is_better) {
                     return Some(nodes.clone());
                 }
                 notes.extend(self.doubt(image, &known));
@@ -259,21 +270,25 @@ impl<'a> Lookup<'a> {
             .filter_map(|machine| self.report_of(machine));
         let newest = reports.max_by(|a, b| a.metadata.created.cmp(&b.metadata.created))?;
         let version = ImageVersion::parse(newest.version.as_deref()?);
-        let from = format!(
-            "BootImageReport {}, a claim of the node's",
-            newest.metadata.name
-        );
+        let name = &newest.metadata.name;
+        let says = format!("BootImageReport {name} alone says {version}, and a report is a claim");
+        let from = format!("BootImageReport {name}, a claim of the node's");
         Some(KnownVersion {
-            version,
-            by: KnownBy::Report,
-            from,
+            claim: Some(Claim {
+                says,
+                may_be_newer: true,
+            }),
+            ..KnownVersion::new(version, KnownBy::Report, from)
         })
     }
 
-    /// The report that this Machine's node made before it could join. If several reports fit, they
-    /// must agree on the version. One that is older than the Machine is another machine's, which had
-    /// the same address or name before.
+    /// The report that this Machine's node made before it could join: a node that joined says itself what
+    /// it was made from. If several reports fit, they must agree on the version. One that is older than
+    /// the Machine is another machine's, which had the same address or name before.
     fn report_of(&self, machine: &Machine) -> Option<&'a NodeReport> {
+        if self.has_joined(machine) {
+            return None;
+        }
         let mut reports = machine
             .identities
             .iter()
@@ -292,11 +307,11 @@ impl<'a> Lookup<'a> {
         let own = self
             .own_images(image, architecture)
             .find(|own| own.is_named_by(value))?;
-        Some(KnownVersion {
-            version: own.version(),
-            by: KnownBy::ConfigMap,
-            from: format!("ConfigMap coreos-bootimages, {}", own.place()),
-        })
+        Some(KnownVersion::new(
+            own.version(),
+            KnownBy::ConfigMap,
+            format!("ConfigMap coreos-bootimages, {}", own.place()),
+        ))
     }
 
     /// The version of the image that the Machine of a joined node names, where a list or its name
@@ -329,11 +344,11 @@ impl<'a> Lookup<'a> {
             .streams
             .iter()
             .find(|(_, own)| own.is_named_by(value) && own.fits(image, architecture))?;
-        Some(KnownVersion {
-            version: own.version(),
-            by: KnownBy::StreamMetadata,
-            from: format!("stream metadata in {file}, {}", own.place()),
-        })
+        Some(KnownVersion::new(
+            own.version(),
+            KnownBy::StreamMetadata,
+            format!("stream metadata in {file}, {}", own.place()),
+        ))
     }
 
     /// The image that the cluster's release brings (bare metal, `install_coreos`), where the
@@ -353,12 +368,11 @@ impl<'a> Lookup<'a> {
             .into_iter()
             .map(|own| Some(own.release.clone()))
             .collect();
-        Some(KnownVersion {
-            version: ImageVersion::parse(&one_of(releases)?),
-            by: KnownBy::ConfigMap,
-            from: "ConfigMap coreos-bootimages: install_coreos takes the release's own image"
-                .to_owned(),
-        })
+        Some(KnownVersion::new(
+            ImageVersion::parse(&one_of(releases)?),
+            KnownBy::ConfigMap,
+            "ConfigMap coreos-bootimages: install_coreos takes the release's own image",
+        ))
     }
 
     /// Images of the set's stream; where no image is said to be of that stream, those of all.
@@ -439,26 +453,6 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Tells whether a node's version is that of the name, and says more than the name does: names of files
-/// and of marketplaces may say the OCP release alone.
-fn says_more(node: &KnownVersion, named: &KnownVersion) -> bool {
-    named.by == KnownBy::ImageName
-        && named.version.scheme == Scheme::ImageName
-        && node.version.is_known()
-        && !is_other(&node.version, &named.version)
-}
-
-/// Tells whether one image cannot have both versions. What one of them does not say, it may have.
-pub(crate) fn is_other(a: &ImageVersion, b: &ImageVersion) -> bool {
-    let differ = a.ocp.zip(b.ocp).is_some_and(|(a, b)| a != b)
-        || (a.build_date.as_ref().zip(b.build_date.as_ref())).is_some_and(|(a, b)| a != b);
-    differ
-        || a.rhel
-            .zip(b.rhel)
-            .and_then(|(a, b)| compare_rhel(a, b))
-            .is_some_and(|order| order != Ordering::Equal)
-}
-
 /// RFC 3339 in UTC, as API servers write it, is in the order of time. What has no time is not older.
 fn is_older(report: &NodeReport, machine: &Machine) -> bool {
     let (report, machine) = (&report.metadata.created, &machine.metadata.created);
@@ -480,39 +474,4 @@ fn one_of<T: Ord>(all: BTreeSet<Option<T>>) -> Option<T> {
     } else {
         None
     }
-}
-
-/// The version that the newest of these nodes says. The older ones may have been made before the field was
-/// given another image.
-pub(crate) fn by_newest_node<'a>(
-    objects: &Objects,
-    nodes: impl Iterator<Item = &'a Node>,
-    notes: &mut Vec<String>,
-) -> Option<KnownVersion> {
-    let mut labelled: Vec<_> = nodes
-        .filter_map(|node| Some((node, objects.version_of(node)?)))
-        .collect();
-    labelled.sort_by(|(a, _), (b, _)| a.age().cmp(&b.age()));
-    let (newest, (version, by)) = labelled.pop()?;
-    let is_same = |(_, (other, _)): &&(&Node, (ImageVersion, KnownBy))| *other == version;
-    let same = labelled.iter().filter(is_same).count();
-    if same < labelled.len() {
-        notes.push(format!(
-            "of the nodes made from it, {} have another version: what the field names was replaced",
-            labelled.len() - same
-        ));
-    }
-    let more = if same > 0 {
-        format!(" and {same} more")
-    } else {
-        String::new()
-    };
-    Some(KnownVersion {
-        version,
-        by,
-        from: match by {
-            KnownBy::Aleph => format!("the aleph of Node {}{more}", newest.metadata.name),
-            _ => format!("Node {}{more}", newest.metadata.name),
-        },
-    })
 }

@@ -4,6 +4,7 @@ use super::image_versions::Lookup;
 use super::sets::Set;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
+use crate::audit::results::set::KnownBy;
 use crate::platform::Platform;
 
 /// Help where joined nodes are made from the image, and know it.
@@ -37,6 +38,9 @@ const UPLOADED: [&str; 2] = helps!(
 );
 const JOIN: [&str; 2] = helps!(": ", "let one join, and audit again");
 
+/// Help where nodes of one image say different versions.
+const CONTRADICTED: &str = "its nodes contradict each other: the script of `oc skewguard audit --print-commands alephs` collects their aleph files for --from";
+
 /// The nodes of a NodePool.
 const HOSTED: &str = "its nodes join another cluster: audit that one, where they have labels";
 
@@ -44,6 +48,9 @@ const HOSTED: &str = "its nodes join another cluster: audit that one, where they
 pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str> {
     if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
         return Some(HOSTED);
+    }
+    if set.claim.is_some() && set.known_by != KnownBy::Report {
+        return Some(CONTRADICTED);
     }
     let joined = match set.image.key() {
         Some(_) => lookup.joined_from(&set.image),

@@ -7,6 +7,7 @@ pub(crate) mod effect;
 pub(crate) mod estimate;
 pub(crate) mod image_versions;
 pub(crate) mod issues;
+pub(crate) mod known_version;
 pub(crate) mod lookup_help;
 pub(crate) mod missing;
 pub(crate) mod node_classes;

@@ -1,6 +1,7 @@
 //! Rows for what Karpenter makes nodes from (pure).
 
-use super::image_versions::{KnownVersion, Lookup};
+use super::image_versions::Lookup;
+use super::known_version::KnownVersion;
 use super::sets::{Set, made_from};
 use super::upkeep;
 use crate::audit::cluster::image::Image;
@@ -108,14 +109,16 @@ fn ami_set(mut set: Set, ami: &Ami, lookup: &Lookup<'_>) -> Set {
     set.architecture.clone_from(&ami.architecture);
     set.image.value = Some(ami.id.clone());
     let mut set = set.known_by(lookup);
-    set.known = set.known.or_else(|| {
+    let by_name = || {
         let name = ami.name.as_deref()?;
-        Some(KnownVersion {
-            version: ImageVersion::from_image_name(name)?,
-            by: KnownBy::ImageName,
-            from: format!("the AMI's name, {name}"),
-        })
-    });
+        let from = format!("the AMI's name, {name}");
+        let version = ImageVersion::from_image_name(name)?;
+        Some(KnownVersion::new(version, KnownBy::ImageName, from))
+    };
+    set.known = match set.known.take() {
+        Some(known) if known.claim.is_none() => Some(known),
+        claim => by_name().or(claim),
+    };
     set
 }
 

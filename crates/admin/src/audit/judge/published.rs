@@ -1,6 +1,6 @@
 //! Versions by what was published, and by names of images (pure).
 
-use super::image_versions::KnownVersion;
+use super::known_version::KnownVersion;
 use super::published_images::{self, published_image, version_of};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::stream::OwnImage;
@@ -20,11 +20,11 @@ pub(super) fn by_published(
     // An id may mean something else on another platform.
     let own = published_image(found, image.platform?)?;
     notes.extend(misplaced(image, architecture, &own));
-    Some(KnownVersion {
-        version: version_of(found)?,
-        by: KnownBy::Published,
-        from: format!("{}, {}", PUBLISHED.source(), found.place()),
-    })
+    Some(KnownVersion::new(
+        version_of(found)?,
+        KnownBy::Published,
+        format!("{}, {}", PUBLISHED.source(), found.place()),
+    ))
 }
 
 /// Faults of the place of an image: AMIs are of one region, and each is of one
@@ -56,11 +56,7 @@ pub(super) fn by_name(image: &Image) -> Option<KnownVersion> {
         version.rhel = Some(rhel);
         from = format!("{from}; all images published for {ocp} are RHEL {rhel}");
     }
-    Some(KnownVersion {
-        version,
-        by: KnownBy::ImageName,
-        from,
-    })
+    Some(KnownVersion::new(version, KnownBy::ImageName, from))
 }
 
 /// All images that were published for this release, of this platform where it has some: what a

@@ -1,6 +1,7 @@
 //! Sets of machines of both APIs, and node pools (pure).
 
-use super::image_versions::{KnownVersion, Lookup, by_newest_node};
+use super::image_versions::Lookup;
+use super::known_version::{KnownVersion, by_newest_node};
 use super::upkeep::{self, Candidate};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
@@ -47,6 +48,8 @@ pub(crate) struct Set {
     /// Hosts, and the state of each.
     pub(crate) hosts: Vec<(String, Option<String>)>,
     pub(crate) known: Option<KnownVersion>,
+    /// Claim of its version, and reason why nothing is decided by it.
+    pub(crate) claim: Option<String>,
     /// The release of its next node, where that is not the cluster's.
     pub(crate) release: Option<String>,
     /// A node pool's platform, where no image is named.

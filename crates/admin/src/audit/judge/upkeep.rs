@@ -6,7 +6,8 @@
 //! openshift/api `features/features.go` of each release branch, `machineconfiguration/v1`, `operator/v1`;
 //! openshift/hypershift `NodePoolSpec.osImageStream`.
 
-use super::image_versions::{KnownVersion, Lookup};
+use super::image_versions::Lookup;
+use super::known_version::KnownVersion;
 use super::sets::Set;
 use super::skew;
 use super::upkeep_rules as rules;

@@ -3,8 +3,9 @@
 use super::change::Change;
 use super::effect::{self, effects};
 use super::estimate;
-use super::image_versions::{KnownVersion, Lookup};
+use super::image_versions::Lookup;
 use super::issues;
+use super::known_version::KnownVersion;
 use super::lookup_help::lookup_help;
 use super::published::of_release;
 use super::remedy::{Remedy, remedy};
@@ -35,7 +36,7 @@ pub(crate) fn judge(
     takes_estimates: bool,
 ) -> (SetAudit, Verdict) {
     upkeep::add_stream(&mut set, release);
-    let known = set.known.take();
+    let known = without_claim(&mut set, policy, release);
     let mut verdict = by_what_is_known(&set, known.as_ref(), policy, release);
     match &known {
         Some(known) => {
@@ -85,6 +86,30 @@ pub(crate) fn judge(
         ..set.row
     };
     (row, verdict)
+}
+
+/// What is known of its image. A claim is none of it: a report, and a node's label that would refuse the
+/// next node while another node of the image says otherwise.
+fn without_claim(
+    set: &mut Set,
+    policy: &PolicyInput,
+    release: Option<&str>,
+) -> Option<KnownVersion> {
+    let known = set.known.take()?;
+    let Some(claim) = known.claim.clone() else {
+        return Some(known);
+    };
+    let refuses =
+        || verdict(set, Some(&known.version), policy, release).verdict == Outcome::Refused;
+    if known.by != KnownBy::Report && !refuses() {
+        return Some(known);
+    }
+    if known.by == KnownBy::Report {
+        set.known_by = known.by;
+        set.known_from = Some(known.from);
+    }
+    set.claim = Some(claim.says);
+    None
 }
 
 /// Adds to a set of unknown image what its release or an estimate says, and what would help.
@@ -273,7 +298,8 @@ fn by_what_is_known(
         verdict.message = why;
     }
     if verdict.reason == Reason::BootImageUnknown {
-        let why = set.image.why_not.unwrap_or_else(|| in_no_list(set));
+        let claim = set.claim.as_deref().or(set.image.why_not);
+        let why = claim.unwrap_or_else(|| in_no_list(set));
         verdict.message = format!("the version is unknown: {why}");
     }
     if verdict.reason == Reason::NoRuleEvaluated
@@ -343,15 +369,9 @@ fn looked_for(set: &Set, lookup: &Lookup<'_>) -> Option<String> {
     ))
 }
 
-/// Reason why a node may be refused although what is known of its image is allowed: a claim says it, or its
-/// aleph says more than the image's name does.
+/// Reason why a node may be refused although what is known of its image is allowed: only the node can tell,
+/// or its aleph says more than the image's name does.
 fn open_question(known: &KnownVersion, verdict: &Verdict) -> Option<String> {
-    if verdict.verdict == Outcome::Allowed && known.by == KnownBy::Report {
-        return Some(format!(
-            "its version is allowed, but nothing else says it than {}",
-            known.from
-        ));
-    }
     if verdict.verdict == Outcome::Allowed
         && let Some(finding) = verdict.findings.iter().find(|finding| {
             // What the version alone leaves open here, the node leaves open, too.

@@ -1,6 +1,7 @@
 //! Nodes' sources without a set (pure): machines, hosts, and nodes that no Machine stands for (pure).
 
-use super::image_versions::{KnownVersion, Lookup, by_newest_node, is_other};
+use super::image_versions::Lookup;
+use super::known_version::{KnownVersion, by_newest_node, contradiction, is_other};
 use super::sets::{Set, made_from};
 use super::{skew, upkeep, upkeep_rules};
 use crate::audit::cluster::image::{INSTALL_COREOS, Image};
@@ -10,7 +11,7 @@ use crate::audit::cluster::kind_table::{
 use crate::audit::cluster::machines::{Host, HostSource, Machine};
 use crate::audit::cluster::nodes::Node;
 use crate::audit::cluster::objects::Objects;
-use crate::audit::results::set::SetAudit;
+use crate::audit::results::set::{KnownBy, SetAudit};
 use crate::audit::results::upkeep::{Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::ImageVersion;
@@ -115,28 +116,37 @@ fn by_running(mut set: Set, nodes: &[&Node], objects: &Objects) -> Set {
     let Some(known) = &set.known else {
         return set;
     };
-    let other = |node: &&Node| {
+    let says = |node: &&Node| {
         let (version, by) = objects.version_of(node)?;
-        let name = node.metadata.name.clone();
-        is_other(&version, &known.version).then_some((version, by, name))
+        Some((node.metadata.name.clone(), version, by))
     };
-    let others = nodes.iter().filter_map(other);
-    let older = |a: (ImageVersion, _, _), b: (ImageVersion, _, _)| {
-        if skew::is_older(&b.0, &a.0) { b } else { a }
+    let all: Vec<(String, ImageVersion, _)> = nodes.iter().filter_map(says).collect();
+    let others = all
+        .iter()
+        .filter(|(_, version, _)| is_other(version, &known.version));
+    let older = |a, b| {
+        let (_, of_a, _): &(_, ImageVersion, _) = a;
+        let (_, of_b, _): &(_, ImageVersion, _) = b;
+        if skew::is_older(of_b, of_a) { b } else { a }
     };
-    let Some((version, by, name)) = others.reduce(older) else {
+    let Some((name, version, by)) = others.reduce(older) else {
         return set;
     };
     let note = format!(
         "the spec names {}: a Machine that runs is judged by what it was made from",
         known.version
     );
+    let pairs = all.iter().map(|(name, version, _)| (&**name, version));
+    let claim = match by {
+        KnownBy::Aleph => None,
+        _ => contradiction((name, version), pairs),
+    };
     set.known = Some(KnownVersion {
-        version,
-        by,
-        from: format!("Node {name}"),
+        claim,
+        ..KnownVersion::new(version.clone(), *by, format!("Node {name}"))
     });
     set.notes = vec![note];
+    set.made_from_another = true;
     set
 }
 
@@ -248,7 +258,12 @@ fn nodes(objects: &Objects) -> Vec<Set> {
             image: Image { pool: Some(pool.to_owned()), why_not, ..Image::default() },
             known: newest
                 .filter(|newest| objects.version_of(newest).is_some())
-                .and_then(|_| by_newest_node(objects, nodes.into_iter(), &mut Vec::new())),
+                .and_then(|_| by_newest_node(objects, nodes.into_iter(), &mut Vec::new()))
+                // The nodes of a pool need not be of one image.
+                .map(|known| KnownVersion {
+                    claim: None,
+                    ..known
+                }),
             ..Set::default()
         }
     };

@@ -80,6 +80,9 @@ pub(crate) struct SetAudit {
     /// Value of that field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
+    /// Machines that run were made from another image than the one that their spec names by now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) made_from_another: bool,
     /// The image's version; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) boot_image: Option<BootImageStatus>,
