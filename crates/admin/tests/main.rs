@@ -15,6 +15,7 @@
 
 mod alerts;
 mod audit;
+mod lives;
 mod policy;
 mod render;
 #[allow(dead_code)] // The agent's tests use the rest.

@@ -1,0 +1,114 @@
+//! Of machines that a MachineHealthCheck deletes, one after the other.
+
+use super::Fate;
+use crate::lives::cluster::{Born, Cluster, MACHINES};
+use crate::lives::moment::{HOUR, MINUTE, Moment};
+use crate::lives::truth::Truth;
+use serde_json::{Value, json};
+
+pub(super) const ALL: &[Fate] = &[
+    ("deleted-without-node", deleted_without_node),
+    ("deleted-with-node", deleted_with_node),
+];
+
+/// A set of its own, with a check of its own.
+fn check(cluster: &mut Cluster, born: &Born, spec: Value) -> String {
+    let name = format!("check-{}", born.set);
+    let at = cluster.now - 30 * 24 * HOUR;
+    let meta = cluster.meta(&name, MACHINES, at);
+    let selector = if cluster.dice.percent(50) {
+        json!({ "matchLabels": { "machine.openshift.io/cluster-api-machineset": born.set } })
+    } else {
+        json!({ "matchExpressions": [{ "key": "machine.openshift.io/cluster-api-machineset", "operator": "In", "values": [born.set] }] })
+    };
+    let mut object = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineHealthCheck", "metadata": meta, "spec": spec });
+    object["spec"]["selector"] = selector;
+    cluster.objects.push(object);
+    name
+}
+
+fn deletions(cluster: &mut Cluster, born: &Born, check: &str, every: Moment, node: &str) {
+    for n in 1..=cluster.dice.range(3, 5) {
+        let name = format!("{}-{}", born.set, cluster.dice.word(5));
+        let at = born.at - n * every;
+        let message = format!(
+            "Machine {MACHINES}/{check}/{name}/{node} has been remediated by requesting to delete Machine object"
+        );
+        let about = (
+            "machine.openshift.io/v1beta1",
+            "Machine",
+            MACHINES,
+            name.as_str(),
+        );
+        cluster.event(
+            about,
+            at,
+            "MachineDeleted",
+            &message,
+            "machinehealthcheck-controller",
+        );
+    }
+}
+
+fn of_a_set(cluster: &mut Cluster, ago: Moment) -> Born {
+    let mut born = cluster.birth(ago);
+    born.set = format!("c1-x7k2p-storage-{}", cluster.dice.word(3));
+    born.name = format!("{}-{}", born.set, cluster.dice.word(5));
+    let at = cluster.now - 30 * 24 * HOUR;
+    let meta = cluster.meta(&born.set, MACHINES, at);
+    let labels = json!({ "machine.openshift.io/cluster-api-machineset": born.set, "machine.openshift.io/cluster-api-machine-role": "worker" });
+    cluster.objects.push(json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "metadata": meta,
+        "spec": { "replicas": 1, "selector": { "matchLabels": labels }, "template": { "metadata": { "labels": labels }, "spec": { "providerSpec": { "value": {} } } } },
+        "status": { "replicas": 1, "observedGeneration": 3 } }));
+    born
+}
+
+fn deleted_without_node(cluster: &mut Cluster) -> Truth {
+    let ago = cluster.dice.range(12, 18) * MINUTE;
+    let born = of_a_set(cluster, ago);
+    let name = check(
+        cluster,
+        &born,
+        json!({ "nodeStartupTimeout": "20m", "unhealthyConditions": [{ "type": "Ready", "status": "Unknown", "timeout": "300s" }], "maxUnhealthy": "100%" }),
+    );
+    deletions(cluster, &born, &name, 21 * MINUTE, "");
+    cluster.place(&born);
+    let at = cluster.first_ask(&born);
+    cluster.ask(&born.address, at);
+    Truth::new(
+        "deleted-without-node",
+        &born.name,
+        &["BeingRemade", "FirstBoot"],
+    )
+    .word(&["MachineHealthCheck"])
+    .word(&["no Node", "before"])
+}
+
+/// They had Nodes: another start-up timeout changes nothing.
+fn deleted_with_node(cluster: &mut Cluster) -> Truth {
+    let ago = cluster.dice.range(14, 30) * MINUTE;
+    let born = of_a_set(cluster, ago);
+    let name = check(
+        cluster,
+        &born,
+        json!({ "unhealthyConditions": [{ "type": "Ready", "status": "False", "timeout": "300s" }, { "type": "Ready", "status": "Unknown", "timeout": "300s" }], "maxUnhealthy": "40%" }),
+    );
+    deletions(
+        cluster,
+        &born,
+        &name,
+        40 * MINUTE,
+        "ip-10-0-16-37.us-east-2.compute.internal",
+    );
+    cluster.place(&born);
+    let at = cluster.first_ask(&born);
+    cluster.ask(&born.address, at);
+    Truth::new(
+        "deleted-with-node",
+        &born.name,
+        &["BeingRemade", "FirstBoot"],
+    )
+    .word(&["MachineHealthCheck"])
+    .word(&["unhealthy", "had Node", "had a Node", "their Node"])
+    .lie(&["nodeStartupTimeout", "because they had no Node"])
+}

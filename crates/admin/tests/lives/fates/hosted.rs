@@ -1,0 +1,188 @@
+//! Of NodePools' machines, seen from the management cluster.
+
+use super::Fate;
+use crate::lives::cluster::{Born, Cluster};
+use crate::lives::moment::{HOUR, MINUTE, SECOND, stamp};
+use crate::lives::server::Log;
+use crate::lives::truth::{Listed, Truth};
+use serde_json::{Value, json};
+
+pub(super) const ALL: &[Fate] = &[
+    ("pool-without-payload", without_payload),
+    ("pool-with-bad-config", bad_config),
+    ("pool-with-bad-release", bad_release),
+    ("pool-with-bad-stream", bad_stream),
+    ("pool-machine-waits-for-payload", machine_waits),
+    ("pool-machine-without-instance", without_instance),
+    ("pool-machine-joined", joined),
+];
+
+/// A NodePool with that condition. Its name.
+fn pool(cluster: &mut Cluster, condition: (&str, &str, &str), replicas: i64) -> String {
+    let name = format!("hc1-{}", cluster.dice.word(5));
+    let at = cluster.now - 3 * HOUR;
+    let since = stamp(at + 5 * MINUTE);
+    let meta = cluster.meta(&name, "clusters", at);
+    let (kind, reason, message) = condition;
+    let mut conditions = vec![
+        json!({ "type": "ReachedIgnitionEndpoint", "status": "False", "reason": "ignitionNotReached", "message": "", "lastTransitionTime": since, "observedGeneration": 1 }),
+        json!({ "type": "AllNodesHealthy", "status": "False", "reason": "NodeProvisioning", "message": "", "lastTransitionTime": since, "observedGeneration": 1 }),
+        json!({ "type": "AutoscalingEnabled", "status": "False", "reason": "AsExpected", "lastTransitionTime": since, "observedGeneration": 1 }),
+    ];
+    if !kind.is_empty() {
+        conditions.push(json!({ "type": kind, "status": "False", "reason": reason, "message": message, "lastTransitionTime": since, "observedGeneration": 1 }));
+    }
+    cluster.dice.shuffle(&mut conditions);
+    cluster.objects.push(json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool", "metadata": meta,
+        "spec": { "clusterName": "hc1", "replicas": 2, "release": { "image": "quay.io/openshift-release-dev/ocp-release:4.19.9-x86_64" }, "management": { "upgradeType": "Replace", "autoRepair": true },
+            "platform": { "type": "AWS", "aws": { "instanceType": "m6i.xlarge", "instanceProfile": "x", "subnet": { "id": "subnet-1" } } } },
+        "status": { "version": "4.19.9", "replicas": replicas, "conditions": conditions } }));
+    hosted_cluster(cluster);
+    name
+}
+
+/// One for all pools of the gather, and its ignition server.
+fn hosted_cluster(cluster: &mut Cluster) {
+    if cluster
+        .objects
+        .iter()
+        .any(|object| object["kind"] == "HostedCluster")
+    {
+        return;
+    }
+    let image = "quay.io/openshift-release-dev/ocp-release:4.19.9-x86_64";
+    let at = cluster.now - 30 * 24 * HOUR;
+    let meta = cluster.meta("hc1", "clusters", at);
+    cluster.objects.push(json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster", "metadata": meta,
+        "spec": { "release": { "image": image }, "infraID": "hc1-abcde", "platform": { "type": "AWS", "aws": { "region": "us-east-2" } } },
+        "status": { "version": { "history": [{ "state": "Completed", "version": "4.19.9", "image": image }] }, "conditions": [] } }));
+    let mut log = Log::default();
+    log.go(at + HOUR, "Listening on 0.0.0.0:9090".to_owned());
+    cluster.others.push(("namespaces/clusters-hc1/pods/ignition-server-7d9-abcde/ignition-server/ignition-server/logs/current.log".to_owned(), log));
+}
+
+fn machine(cluster: &mut Cluster, pool: &str, is_up: bool) -> (Born, Value) {
+    let ago = cluster.dice.range(40, 120) * MINUTE;
+    let mut born = cluster.birth(ago);
+    born.name = format!("{pool}-{}-{}", cluster.dice.word(5), cluster.dice.word(5));
+    let up = stamp(born.at + 2 * MINUTE);
+    let mut meta = cluster.meta(&born.name, "clusters-hc1", born.at);
+    meta["annotations"] = json!({ "hypershift.openshift.io/nodePool": format!("clusters/{pool}") });
+    meta["labels"] = json!({ "cluster.x-k8s.io/cluster-name": "hc1-abcde" });
+    meta["ownerReferences"] = json!([{ "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineSet", "name": format!("{pool}-abc"), "uid": "x", "controller": true }]);
+    let mut machine = json!({ "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": meta,
+        "spec": { "clusterName": "hc1-abcde", "bootstrap": { "dataSecretName": format!("user-data-{pool}-1") }, "infrastructureRef": { "kind": "AWSMachine", "name": born.name, "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2" } },
+        "status": { "phase": "Provisioning", "lastUpdated": stamp(born.at + 10 * SECOND), "conditions": [{ "type": "InfrastructureReady", "status": "False", "severity": "Error", "reason": "InstanceProvisionFailed", "message": "failed to create AWSMachine instance: VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit", "lastTransitionTime": stamp(born.at + 20 * SECOND) }] } });
+    if is_up {
+        machine["spec"]["providerID"] = format!("aws:///us-east-2a/i-0{:x}", born.at).into();
+        machine["status"] = json!({ "phase": "Provisioned", "lastUpdated": up, "addresses": [{ "type": "InternalIP", "address": born.address }],
+            "conditions": [{ "type": "InfrastructureReady", "status": "True", "lastTransitionTime": up }] });
+    }
+    (born, machine)
+}
+
+fn says_why(cluster: &mut Cluster, fate: &'static str, condition: (&str, &str, &str)) -> Truth {
+    let name = pool(cluster, condition, 0);
+    let words = condition.2.split(':').next_back().unwrap().trim();
+    Truth::new(fate, &name, &["NoInstance", "NoRequest", "RequestRefused"]).word(&[words])
+}
+
+const PAYLOAD: (&str, &str, &str) = (
+    "ValidGeneratedPayload",
+    "InvalidConfig",
+    "Failed to generate payload: error getting ignition payload: machine-config-server configmap is out of date, waiting for update 9a8b7c != 1a2b3c",
+);
+
+fn without_payload(cluster: &mut Cluster) -> Truth {
+    says_why(cluster, "pool-without-payload", PAYLOAD)
+}
+
+fn bad_config(cluster: &mut Cluster) -> Truth {
+    let condition = (
+        "ValidMachineConfig",
+        "ValidationFailed",
+        "Failed to generate config: configmap \"mc-1\" does not have a key \"config\"",
+    );
+    says_why(cluster, "pool-with-bad-config", condition)
+}
+
+fn bad_release(cluster: &mut Cluster) -> Truth {
+    let condition = (
+        "ValidReleaseImage",
+        "ValidationFailed",
+        "Failed to get release image: unauthorized to read manifest",
+    );
+    says_why(cluster, "pool-with-bad-release", condition)
+}
+
+fn bad_stream(cluster: &mut Cluster) -> Truth {
+    let condition = (
+        "ValidOSImageStream",
+        "InvalidOSImageStream",
+        "OS image stream rhel-9 is not available in release 5.1.0",
+    );
+    says_why(cluster, "pool-with-bad-stream", condition)
+}
+
+fn machine_waits(cluster: &mut Cluster) -> Truth {
+    let name = pool(cluster, PAYLOAD, 1);
+    let (born, machine) = machine(cluster, &name, true);
+    cluster.objects.push(machine);
+    let log = &mut cluster.others[0].1;
+    let mut at = born.at + 4 * MINUTE;
+    for _ in 0..4 {
+        log.go(
+            at,
+            "User Agent: Ignition/2.20.0. Requested: /ignition".to_owned(),
+        );
+        log.go(at, "Token not found in cache".to_owned());
+        at += 10 * SECOND;
+    }
+    Truth::new(
+        "pool-machine-waits-for-payload",
+        &born.name,
+        &["RequestRefused", "NoRequest"],
+    )
+    .also(&name)
+    .word(&["configmap is out of date"])
+}
+
+fn without_instance(cluster: &mut Cluster) -> Truth {
+    let name = pool(
+        cluster,
+        (
+            "AllMachinesReady",
+            "InstanceProvisionFailed",
+            "1 of 2 machines are not ready: VcpuLimitExceeded",
+        ),
+        1,
+    );
+    let (born, machine) = machine(cluster, &name, false);
+    cluster.objects.push(machine);
+    Truth::new("pool-machine-without-instance", &born.name, &["NoInstance"])
+        .also(&name)
+        .word(&["VcpuLimitExceeded"])
+}
+
+/// Its Node is in the hosted cluster, which nobody gathered.
+fn joined(cluster: &mut Cluster) -> Truth {
+    let name = pool(cluster, ("", "", ""), 1);
+    let pool_object = cluster
+        .objects
+        .iter_mut()
+        .rev()
+        .find(|o| o["kind"] == "NodePool" && o["metadata"]["name"] == name);
+    if let Some(object) = pool_object {
+        object["status"]["conditions"] = json!([{ "type": "AllNodesHealthy", "status": "True", "reason": "AsExpected", "message": "All is well" }, { "type": "AllMachinesReady", "status": "True", "reason": "AsExpected", "message": "All is well" }, { "type": "ReachedIgnitionEndpoint", "status": "True", "reason": "AsExpected", "message": "" }]);
+        object["spec"]["replicas"] = 1.into();
+    }
+    let (born, mut machine) = machine(cluster, &name, true);
+    machine["status"]["phase"] = "Running".into();
+    machine["status"]["nodeRef"] =
+        json!({ "apiVersion": "v1", "kind": "Node", "name": born.node, "uid": "n" });
+    machine["status"]["conditions"].as_array_mut().unwrap().push(json!({ "type": "NodeHealthy", "status": "True", "lastTransitionTime": stamp(born.at + 9 * MINUTE) }));
+    cluster.objects.push(machine);
+    Truth::new("pool-machine-joined", &born.name, &["Joined"])
+        .also(&name)
+        .listed(Listed::No)
+}

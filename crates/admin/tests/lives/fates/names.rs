@@ -1,0 +1,205 @@
+//! Of machines whose kubelet asks for its certificate.
+
+use super::Fate;
+use crate::lives::cluster::{Born, Cluster};
+use crate::lives::moment::{HOUR, MINUTE, Moment, SECOND, stamp};
+use crate::lives::truth::Truth;
+use serde_json::json;
+
+pub(super) const ALL: &[Fate] = &[
+    ("request-waits", request_waits),
+    ("approver-gone", approver_gone),
+    ("request-of-another-name", another_name),
+    ("request-of-a-stranger", of_a_stranger),
+    ("request-with-a-dot", with_a_dot),
+    ("request-denied", denied),
+    ("request-not-signed", not_signed),
+    ("too-many-requests", too_many),
+    ("request-too-late", too_late),
+    ("flow-disabled", flow_disabled),
+    ("old-node-of-its-name", old_node),
+    ("certificate-without-node", without_node),
+];
+
+/// Asked, served, rebased: the moment of its request for a certificate.
+fn asks_for_certificate(cluster: &mut Cluster) -> (Born, Moment) {
+    let born = cluster.waiting();
+    cluster.place(&born);
+    let at = cluster.first_ask(&born);
+    cluster.ask(&born.address, at);
+    let after = cluster.dice.range(240, 600) * SECOND;
+    (born, at + after)
+}
+
+fn truth(fate: &'static str, born: &Born) -> Truth {
+    Truth::new(fate, &born.name, &["NoCertificate"])
+}
+
+/// Each quarter of an hour the kubelet makes another request.
+fn again(cluster: &mut Cluster, node: &str, at: Moment) -> Vec<String> {
+    let mut names = vec![cluster.pending(node, at)];
+    for n in 1..cluster.dice.range(1, 4) {
+        let next = at + n * 15 * MINUTE;
+        if next < cluster.now - SECOND {
+            names.push(cluster.pending(node, next));
+        }
+    }
+    names
+}
+
+fn request_waits(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let requests = again(cluster, &born.node, at);
+    let why = cluster.no_machine_of(&born.node);
+    for request in &requests {
+        cluster.unapproved(request, at + 60 * MINUTE, &why);
+    }
+    cluster.unapproved(&requests[0], at, &why);
+    let words: Vec<&str> = requests.iter().map(String::as_str).collect();
+    truth("request-waits", &born)
+        .word(&["pending", "waits"])
+        .word(&[words.as_slice(), &["failed to find machine"]].concat())
+}
+
+fn approver_gone(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    again(cluster, &born.node, at);
+    truth("approver-gone", &born).word(&["pending", "waits"])
+}
+
+/// DHCP or reverse DNS gave it another name.
+fn another_name(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let last = born.address.rsplit('.').next().unwrap().to_owned();
+    let name = cluster.dice.pick(&[
+        format!("dhcp-16-{last}"),
+        "localhost.localdomain".to_owned(),
+        format!("host{last}.corp.example.net"),
+    ]);
+    let requests = again(cluster, &name, at);
+    let why = cluster.no_machine_of(&name);
+    cluster.unapproved(&requests[0], at, &why);
+    requests.iter().fold(
+        truth("request-of-another-name", &born).word(&[&name]),
+        |truth, request| truth.also(request),
+    )
+}
+
+/// The machine hangs in its first boot; somebody else's kubelet asks in the meantime.
+fn of_a_stranger(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let name = format!("lab-{}", cluster.dice.word(4));
+    let request = cluster.pending(&name, at);
+    let why = cluster.no_machine_of(&name);
+    cluster.unapproved(&request, at, &why);
+    Truth::new("request-of-a-stranger", &born.name, &["FirstBoot"]).untold()
+}
+
+fn with_a_dot(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let name = if cluster.dice.percent(50) {
+        format!("{}.", born.node)
+    } else {
+        born.node.split('.').next().unwrap().to_owned()
+    };
+    let requests = again(cluster, &name, at);
+    let why = cluster.no_machine_of(&name);
+    cluster.unapproved(&requests[0], at, &why);
+    truth("request-with-a-dot", &born).word(&["pending", "waits", "request"])
+}
+
+fn denied(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let mut request = cluster.request(&born.node, at, true);
+    request["status"] = json!({ "conditions": [{ "type": "Denied", "status": "True", "reason": "KubectlDeny", "message": "This CSR was denied by kubectl certificate deny.", "lastUpdateTime": stamp(at + MINUTE) }] });
+    cluster.objects.push(request);
+    truth("request-denied", &born).word(&["denied"])
+}
+
+fn not_signed(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let mut request = cluster.request(&born.node, at, true);
+    request["status"] = json!({ "conditions": [{ "type": "Approved", "status": "True", "reason": "NodeCSRApprove", "message": "This CSR was approved by the Node CSR Approver", "lastUpdateTime": stamp(at + SECOND) }] });
+    cluster.objects.push(request);
+    truth("request-not-signed", &born).word(&["not signed", "not issued", "no certificate"])
+}
+
+fn too_many(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let request = cluster.pending(&born.node, at);
+    let words = "Pending CSRs: 211; Max pending allowed: 106. Difference between pending CSRs and machines > 100. Ignoring all CSRs as too many recent pending CSRs seen";
+    let text = if cluster.release.minor >= 8 {
+        format!("{request}: {words}")
+    } else {
+        words.to_owned()
+    };
+    cluster.approver.error(at + 300, "controller.go:183", text);
+    truth("too-many-requests", &born).word(&["too many", "Max pending", "Pending CSRs"])
+}
+
+fn too_late(cluster: &mut Cluster) -> Truth {
+    let born = cluster.birth(4 * HOUR + 40 * MINUTE);
+    cluster.place(&born);
+    let at = born.at + 3 * HOUR;
+    cluster.ask(&born.address, at);
+    let at = at + 8 * MINUTE;
+    let request = cluster.pending(&born.node, at);
+    let go = |at| stamp(at).replace('T', " ").replace('Z', " +0000 UTC");
+    let cannot = if cluster.release.minor >= 8 {
+        ", cannot approve"
+    } else {
+        ""
+    };
+    let about = if cluster.release.minor >= 8 {
+        "CSR".to_owned()
+    } else {
+        format!("CSR {request}")
+    };
+    let why = format!(
+        "{about} creation time {} not in range ({}, {}){cannot}",
+        go(at),
+        go(born.at - 10 * SECOND),
+        go(born.at + 2 * HOUR)
+    );
+    cluster.unapproved(&request, at, &why);
+    truth("request-too-late", &born).word(&["not in range", "creation time", "hours", "too late"])
+}
+
+fn flow_disabled(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let request = cluster.pending(&born.node, at);
+    let why = if cluster.release.minor >= 8 {
+        "CSR rejected as the flow is disabled".to_owned()
+    } else {
+        format!("CSR {request} for node client cert rejected as the flow is disabled")
+    };
+    cluster.unapproved(&request, at, &why);
+    truth("flow-disabled", &born).word(&["flow is disabled"])
+}
+
+/// A host is installed anew; the Node of its first life is still there, under another machine's address.
+fn old_node(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let old = born.at - 72 * HOUR;
+    let mut node = cluster.node(&born.node, "10.0.99.9", old, "worker");
+    node["status"]["conditions"] = json!([{ "type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status.", "lastTransitionTime": stamp(old + HOUR), "lastHeartbeatTime": stamp(old + HOUR) }]);
+    cluster.objects.push(node);
+    let request = cluster.pending(&born.node, at);
+    let why = format!("node {} already exists, cannot approve", born.node);
+    cluster.unapproved(&request, at, &why);
+    Truth::new(
+        "old-node-of-its-name",
+        &born.name,
+        &["NoCertificate", "NodeNotReady"],
+    )
+    .word(&["already exists", "not been Ready", "is there"])
+}
+
+/// It made its Node and somebody deleted it, or it never made one: the gather is the same.
+fn without_node(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    cluster.signed(&born.node, at, true);
+    Truth::new("certificate-without-node", &born.name, &["NodeNotReady"])
+        .word(&["certificate"])
+        .lie(&["did not make", "never made"])
+}

@@ -1,0 +1,151 @@
+//! What is true of a machine, and what an answer is worth against it.
+
+use serde_json::Value;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    Yes,
+    /// It may be left out: nothing in the gather must name it.
+    May,
+    No,
+}
+
+/// One life. What is said of it has to fit.
+#[derive(Clone, Debug)]
+pub(super) struct Truth {
+    pub(super) fate: &'static str,
+    /// What it may be listed as: the Machine, its host, its request.
+    pub(super) names: Vec<String>,
+    /// The words of JSON's `stage` that are true of it.
+    pub(super) stages: Vec<&'static str>,
+    /// Whether a whole gather has what tells it. Otherwise only this holds: never certain and wrong.
+    pub(super) is_tellable: bool,
+    /// Of each group one stands in the sentence that is right.
+    pub(super) words: Vec<Vec<String>>,
+    /// What is false of it, in the sentence and in what to do.
+    pub(super) lies: Vec<String>,
+    /// Only a claim says it.
+    pub(super) is_claimed: bool,
+    pub(super) listed: Listed,
+}
+
+impl Truth {
+    pub(super) fn new(fate: &'static str, name: &str, stages: &[&'static str]) -> Self {
+        Self {
+            fate,
+            names: vec![name.to_owned()],
+            stages: stages.to_vec(),
+            is_tellable: true,
+            words: Vec::new(),
+            lies: Vec::new(),
+            is_claimed: false,
+            listed: Listed::Yes,
+        }
+    }
+
+    pub(super) fn word(mut self, any: &[&str]) -> Self {
+        self.words
+            .push(any.iter().map(|word| (*word).to_owned()).collect());
+        self
+    }
+
+    pub(super) fn lie(mut self, any: &[&str]) -> Self {
+        self.lies.extend(any.iter().map(|word| (*word).to_owned()));
+        self
+    }
+
+    pub(super) fn also(mut self, name: &str) -> Self {
+        self.names.push(name.to_owned());
+        self
+    }
+
+    /// The gather looks as another fate's does.
+    pub(super) fn untold(mut self) -> Self {
+        self.is_tellable = false;
+        self
+    }
+
+    pub(super) fn claimed(mut self) -> Self {
+        self.is_claimed = true;
+        self
+    }
+
+    pub(super) fn listed(mut self, listed: Listed) -> Self {
+        self.listed = listed;
+        self
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Worth {
+    /// Stage and cause.
+    Told,
+    /// The stage, without the cause.
+    Stage,
+    /// Another stage, and it says that it is not certain.
+    Uncertain,
+    /// Nothing is said of it.
+    Silent,
+    Wrong,
+}
+
+/// The answer's worth, and what is wrong with it.
+pub(super) fn judge(truth: &Truth, answers: &[&Value], is_whole: bool) -> (Worth, String) {
+    if answers.is_empty() {
+        return (Worth::Silent, String::new());
+    }
+    let mut best = (Worth::Silent, String::new());
+    for answer in answers {
+        let found = judge_one(truth, answer, is_whole);
+        if found.0 == Worth::Wrong {
+            return found;
+        }
+        if best.0 == Worth::Silent || found.0 < best.0 {
+            best = found;
+        }
+    }
+    if truth.listed == Listed::No {
+        return (
+            Worth::Wrong,
+            "it is listed and waits for nothing".to_owned(),
+        );
+    }
+    best
+}
+
+fn judge_one(truth: &Truth, answer: &Value, is_whole: bool) -> (Worth, String) {
+    let stage = answer["stage"].as_str().unwrap_or_default();
+    let is_certain = answer["isCertain"] == true;
+    let is_right = truth.stages.contains(&stage);
+    let sentence = answer["sentence"].as_str().unwrap_or_default();
+    let next = answer["next"].as_array().cloned().unwrap_or_default();
+    let said: Vec<&str> = std::iter::once(sentence)
+        .chain(next.iter().filter_map(Value::as_str))
+        .collect();
+    if is_certain && !is_right {
+        return (Worth::Wrong, format!("certain of {stage}"));
+    }
+    if is_certain && truth.is_claimed {
+        return (Worth::Wrong, "certain by a claim".to_owned());
+    }
+    for lie in &truth.lies {
+        if (is_whole || is_certain) && said.iter().any(|text| contains(text, lie)) {
+            return (Worth::Wrong, format!("it says {lie:?}"));
+        }
+    }
+    if !is_right {
+        return (Worth::Uncertain, format!("{stage}, not certain"));
+    }
+    let missing = truth
+        .words
+        .iter()
+        .find(|group| !group.iter().any(|word| contains(sentence, word)));
+    match missing {
+        Some(group) => (Worth::Stage, format!("without any of {group:?}")),
+        None => (Worth::Told, String::new()),
+    }
+}
+
+fn contains(text: &str, word: &str) -> bool {
+    text.to_lowercase().contains(&word.to_lowercase())
+}
