@@ -3,13 +3,12 @@
 use super::{Exit, Failure, Io};
 use crate::console::message::is_shown;
 use crate::console::{self, Context, live};
-use crate::gate::{self, Systemd};
+use crate::gate::{self, Memory, Systemd};
 use crate::journal;
 use crate::node::{
-    self, ENCAPSULATED_PATH, FirstRun, Inputs, KEPT_VERDICT_PATH, Lock, Node, RECORD_PATH,
-    RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX, facts, is_refused, save_verdict,
+    self, ENCAPSULATED_PATH, Inputs, KEPT_VERDICT_PATH, Lock, Node, RUN_VERDICT_PATH, Root,
+    VERDICT_MAX, facts, is_refused, save_verdict,
 };
-use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
 use crate::report::situation;
 use crate::verdict::{Fate, Verdict, decide};
 use nix::sys::prctl::set_pdeathsig;
@@ -120,21 +119,29 @@ fn go_on(systemd: Option<&Systemd>, io: &mut Io<'_>) {
     }
 }
 
-/// Mends what a killed run has left half done, for the report: a node that is held without a verdict
-/// or a message gets it; one that is not held loses what holds it, and a message that is not of this
-/// boot.
-pub(super) fn mend(root: &Root, io: &mut Io<'_>) {
-    // A run that still works has the lock.
-    let (Ok(refused), Ok(_lock)) = (is_refused(root), Lock::take(root, Lock::BOOT)) else {
-        return;
+/// Finishes what a killed run has left half done, for the report: first what later boots rely on,
+/// by the gate; then a node that is held without a verdict or a message gets it, and one that is not
+/// held loses what holds it, and a message that is not of this boot. Returns whether that is done: a
+/// run that still works has the lock.
+pub(super) fn mend(root: &Root, io: &mut Io<'_>) -> bool {
+    let Ok(_lock) = Lock::take(root, Lock::BOOT) else {
+        return false;
+    };
+    // Under the lock: a run that worked until now may have refused this boot.
+    let Ok(refused) = is_refused(root) else {
+        return true;
     };
     let verdict = situation::this_boots(root).map(|observed| observed.verdict);
+    if refused && verdict.is_none() {
+        let done = decide_and_act(root, io);
+        io.note(done.map(drop));
+        return true;
+    }
+    for error in gate::finish(root) {
+        io.say(error);
+    }
     let is_shown = |verdict: &Verdict| is_shown(verdict) && verdict.fate() != Fate::Held;
     let changed = match verdict {
-        None if refused => {
-            let done = decide_and_act(root, io);
-            return io.note(done.map(drop));
-        }
         Some(verdict) if refused && !console::pending_restore(root) => {
             console::update(root, &verdict, &Context::load(root, &verdict))
         }
@@ -148,6 +155,7 @@ pub(super) fn mend(root: &Root, io: &mut Io<'_>) {
     if let Some(line) = super::effects::cleared(root) {
         io.say(line);
     }
+    true
 }
 
 /// Decides, and does everything that follows. A step that fails, for example because the disk is
@@ -168,11 +176,11 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if !verdict.blocks() && refused_before {
         return Ok(still_refused(Some(&verdict), io));
     }
+    let memory = Memory::begin(&node, &facts, &verdict);
     // Before anything that is written to /var, which may be slow.
     if verdict.blocks() {
         verdict.gate = Some(gate::hold(root, systemd.as_ref()));
     }
-    let first_run = FirstRun::of(&node, &facts);
     // What needs no disk comes first: a run that is killed has said by then what it did.
     io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
     journal::record(&verdict, root.is_live(), io.err);
@@ -181,21 +189,14 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
         live::announce(&verdict, &context);
     }
     super::effects::message(root, console::update(root, &verdict, &context), io);
-    if let Some(first_run) = first_run {
-        if first_run.is_new {
-            // First of all: it makes room.
-            forget_earlier_installation(root, io);
-        }
-        let said = verdict.warnings.len();
-        if first_run.keep(root, &mut verdict) {
-            for warning in verdict.warnings.iter().skip(said) {
-                io.say(format_args!("warning: {warning}"));
-            }
-            io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
-        }
+    let finished = memory.finish(root, &mut verdict);
+    for warning in &finished.warnings {
+        io.say(format_args!("warning: {warning}"));
     }
-    io.note(situation::set_aside(root, &verdict));
-    io.note(save_verdict(root, KEPT_VERDICT_PATH, &verdict));
+    if !finished.warnings.is_empty() {
+        io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
+    }
+    finished.errors.iter().for_each(|error| io.say(error));
     Ok(match verdict.fate() {
         Fate::Held => Exit::Refused,
         Fate::NotHeld => Exit::Failed,
@@ -227,18 +228,4 @@ fn still_refused(now: Option<&Verdict>, io: &mut Io<'_>) -> Exit {
         "this boot was refused and stays refused{now}; to let the node through run: skewguard allow"
     ));
     Exit::Refused
-}
-
-/// Removes what an earlier installation, with the same /var, recorded, and what it told the cluster
-/// or had to tell it.
-fn forget_earlier_installation(root: &Root, io: &mut Io<'_>) {
-    for path in [
-        RECORD_PATH,
-        STATE_PATH,
-        INSTALLATION_PATH,
-        KEPT_VERDICT_PATH,
-        UNTOLD_VERDICT_PATH,
-    ] {
-        io.note(root.remove(path).map(drop));
-    }
 }

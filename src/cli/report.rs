@@ -82,7 +82,7 @@ pub(super) fn run(args: &ReportArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let allow = Allow {
         insecure: args.insecure_skip_tls_verify,
     };
-    super::enforce::mend(&root, io);
+    let is_mended = super::enforce::mend(&root, io);
     let mut end = End::Undelivered;
     let work = async {
         end = deliver(Env {
@@ -100,6 +100,7 @@ pub(super) fn run(args: &ReportArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 err: io.err,
                 journal: std::env::var_os("JOURNAL_STREAM").is_some(),
                 hold_lines: Vec::new(),
+                is_mended,
             },
             now: &SystemTime::now,
             systemd: &|| {
@@ -184,6 +185,8 @@ struct Console<'a> {
     journal: bool,
     /// Lines that were said last of the hold, so that each is said once.
     hold_lines: Vec<String>,
+    /// What a killed run has left half done is mended.
+    is_mended: bool,
 }
 
 impl Output for Console<'_> {
@@ -228,6 +231,10 @@ impl Output for Console<'_> {
     }
 
     fn look_at_the_hold(&mut self, units: &[String]) {
+        if !self.is_mended {
+            let (out, err) = (&mut std::io::sink(), &mut *self.err);
+            self.is_mended = super::enforce::mend(self.root, &mut Io { out, err });
+        }
         let refused = gate::is_refused(self.root);
         let is_idle = !refused && gate::left_behind(self.root).is_ok_and(|units| units.is_empty());
         if !self.root.is_live() || is_idle {

@@ -167,7 +167,7 @@ fn read(root: &Root) -> Result<Status, Failure> {
                 Some(_) if !this_boot => NodeState::FirstBootOver,
                 Some(verdict) => without_stamp(verdict),
             };
-            let ledger = Ledger::load(root, node.kept_record.as_ref()).ok();
+            let ledger = Ledger::load(root, node.record()).ok();
             let first_boot = situation::hangs(&node, ledger.as_ref());
             let has_joined = situation::has_joined(&node, ledger.as_ref());
             let state = since_let_go(state, first_boot.is_some(), has_joined);

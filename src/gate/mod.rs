@@ -7,6 +7,9 @@
 //! of that it holds nothing: without the stamp the service succeeds, and the units that require it
 //! start.
 //!
+//! [`Memory`] is what outlives the boot: the record and the refusal are written to /etc before the
+//! hold, and to /var after it; [`finish`] does what a run that was cut off has left undone.
+//!
 //! [`release`] goes the other way: it first makes what comes after the rebase require the rebase,
 //! and only then takes the stamp away. So at no moment, and however it ends, can a kubelet start on
 //! the old OS.
@@ -14,6 +17,7 @@
 pub(crate) mod always_held;
 mod ask;
 mod drop_ins;
+mod first_run;
 mod hold;
 pub(crate) mod plan;
 mod private;
@@ -27,6 +31,7 @@ use crate::node::FileError;
 use crate::node::units::{FIRSTBOOT, SKEWGUARD};
 pub(crate) use ask::ask;
 pub(crate) use drop_ins::{drop_in_of_an_admin, held_units, is_overruled};
+pub(crate) use first_run::{Memory, finish};
 pub(crate) use hold::{HoldChange, clear, hold, is_refused, left_behind, restore_hold};
 pub(crate) use plan::UnitStates;
 pub(crate) use release::{Released, go_on, release, resume};

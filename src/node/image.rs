@@ -32,6 +32,13 @@ pub(super) fn aleph(path: &str, bytes: &[u8]) -> Result<BootImage, FileError> {
     })
 }
 
+/// The version in the aleph at this path; `None` where that is no aleph's, or it cannot be read.
+pub(super) fn aleph_version(root: &Root, path: &str) -> Option<ImageVersion> {
+    let path = ALEPHS.into_iter().find(|known| *known == path)?;
+    let bytes = root.read(path, ALEPH_MAX).ok()??;
+    aleph(path, &bytes).ok().map(|image| image.version)
+}
+
 /// The part of the booted deployment's os-release(5) that matters here.
 #[derive(Default)]
 pub(super) struct OsRelease {

@@ -55,17 +55,17 @@ pub(super) fn load(
         });
     let (architecture, cpu) = cpu(&String::from_utf8_lossy(&cpuinfo.unwrap_or_default()));
     // A rebase puts a second kernel there, also one that loses power on its way. So what there was
-    // is what the first run saw.
-    let free = match record {
-        Some(record) => record.boot_free_mib,
-        None if is_first_run => root
-            .free(BOOT)
-            .unwrap_or_else(|error| {
-                or_unknown(error);
-                None
-            })
-            .map(|bytes| u32::try_from(bytes >> 20).unwrap_or(u32::MAX)),
-        None => None,
+    // is what the first run saw, or what is free still.
+    let recorded = record.map(|record| record.boot_free_mib);
+    let free = if recorded.unwrap_or(None).is_some() || record.is_none() && is_first_run {
+        let now = root.free(BOOT).unwrap_or_else(|error| {
+            or_unknown(error);
+            None
+        });
+        let now = now.map(|bytes| u32::try_from(bytes >> 20).unwrap_or(u32::MAX));
+        now.max(recorded.flatten())
+    } else {
+        None
     };
     let secure_boot = secure_boot(root).unwrap_or_else(|error| {
         or_unknown(error);

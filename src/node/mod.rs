@@ -34,9 +34,9 @@ pub(crate) use machine_config::ENCAPSULATED_PATH;
 pub(crate) use machine_config::SERVED_PATH;
 pub(crate) use rebase::{LostRebase, is_renamed, lost_rebase};
 pub(crate) use record::{
-    FirstRun, KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, UNTOLD_VERDICT_PATH,
+    INSTALLATION_PATH, KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, STATE_PATH,
+    UNTOLD_VERDICT_PATH, VERDICT_MAX, load_verdict, save_verdict, save_verdict_soon,
 };
-pub(crate) use record::{VERDICT_MAX, save_verdict};
 pub use root::Root;
 pub(crate) use snapshot::Node;
 

@@ -4,30 +4,47 @@
 use super::deployment::{self, Booted, is_same_base};
 use super::installation::Installation;
 use super::machine_config::ENCAPSULATED_PATH;
-use super::{FileError, Node, Root};
+use super::{FileError, Node, Root, image};
 use crate::verdict::{Facts, Verdict};
 use crate::version::ImageVersion;
-use crate::{API_VERSION, json, text};
+use crate::{API_VERSION, clock, json, text};
 use serde::{Deserialize, Serialize};
+use std::time::SystemTime;
 
 /// The record of the first run.
 pub(crate) const RECORD_PATH: &str = "/var/lib/skewguard/boot-image.json";
 
-/// Places for it if /var cannot hold it: in /etc, which an OS update takes along, else for
-/// this boot. Both are of this installation, whatever /var is.
+/// Places for it until /var has it, and if /var cannot hold it: in /etc, which is new with every
+/// installation and which an OS update takes along, else for this boot. Both are of this
+/// installation, whatever /var is.
 pub(crate) const RECORD_PATHS_BESIDE: [&str; 2] = [
     "/etc/skewguard/boot-image.json",
     "/run/skewguard/boot-image.json",
 ];
 
+/// Deliveries that the report keeps, and the installation's random id. The id is in a file of its
+/// own, so that it survives damaged deliveries.
+pub(crate) const STATE_PATH: &str = "/var/lib/skewguard/report-state.json";
+pub(crate) const INSTALLATION_PATH: &str = "/var/lib/skewguard/installation-id";
+
 /// The certificate that the cluster gave the kubelet, and so the sign that the node has joined.
 pub(super) const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
 const KIND: &str = "BootImageRecord";
-const MAX: u64 = 64 << 10;
+
+/// Largest record that is read, in bytes. Until a refusal is kept, its record has it.
+const MAX: u64 = VERDICT_MAX + (64 << 10);
+
+/// The day that this program's commit was made, else the project's first.
+const MADE: &str = match crate::COMMIT_DATE {
+    Some(date) if !date.is_empty() => date,
+    _ => "2026-11-21",
+};
 
 /// Looks for a certificate of this installation. Without a record one that is older
-/// than the config, which every installation writes anew, is an earlier one's.
+/// than the config, which every installation writes anew, is an earlier one's. A time before the
+/// agent was made is that of a clock that was not set, or of an earlier installation: it proves
+/// nothing.
 ///
 /// # Errors
 /// That cannot be found out.
@@ -39,9 +56,11 @@ pub(super) fn is_certified(root: &Root, record: Option<&Record>) -> Result<bool,
         return Ok(record.is_newer_certificate(&version));
     }
     let (certificate, config) = (root.written(CERTIFICATE)?, root.written(ENCAPSULATED_PATH)?);
-    Ok(certificate
-        .zip(config)
-        .is_none_or(|(certificate, config)| certificate >= config))
+    let is_credible = |at: &SystemTime| clock::time(*at).get(..MADE.len()) >= Some(MADE);
+    let config = config.filter(is_credible);
+    Ok(certificate.is_none_or(|certificate| {
+        is_credible(&certificate) && config.is_none_or(|config| certificate >= config)
+    }))
 }
 
 /// The record of the first run.
@@ -86,6 +105,9 @@ pub(crate) struct Record {
     /// Free space in /boot on the first run, in MiB.
     #[serde(rename = "bootFreeMiB", skip_serializing_if = "Option::is_none")]
     pub(super) boot_free_mib: Option<u32>,
+    /// A refusal that /var does not have yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<Box<Verdict>>,
     /// The file that it was read from.
     #[serde(skip)]
     pub(crate) file: &'static str,
@@ -110,6 +132,7 @@ impl Record {
             boot_id: node.installation.boot_id.clone(),
             earlier_certificate: None,
             boot_free_mib: facts.machine.boot_free_mib,
+            refusal: None,
             file: RECORD_PATH,
         }
     }
@@ -117,14 +140,57 @@ impl Record {
     /// Asks if this installation made it. An earlier one can have left it: Red Hat documents a /var
     /// that is kept over a reinstall. A record without ids counts as this installation's, except on
     /// its first boot: a joined node must never be taken for a new one.
-    pub(super) fn is_of(&self, installation: &Installation) -> bool {
+    pub(super) fn is_of(
+        &self,
+        root: &Root,
+        installation: &Installation,
+        booted: Option<&Booted>,
+    ) -> bool {
         if installation.is_new {
             return self.boot_id.is_some() && self.boot_id == installation.boot_id;
         }
-        match (&self.machine_id, &installation.machine_id) {
-            (Some(recorded), Some(now)) => recorded == now,
-            _ => true,
+        if self.file != RECORD_PATH {
+            return true;
         }
+        let is_of_another_machine = matches!(
+            (&self.machine_id, &installation.machine_id),
+            (Some(recorded), Some(now)) if recorded != now
+        );
+        // On KVM and OpenStack a machine-id survives a reinstallation.
+        !is_of_another_machine
+            && !self.names_another_image(root)
+            && !self.is_older_than_the_config(root, booted)
+    }
+
+    /// The aleph that it names is of another image now. What cannot be read is not.
+    fn names_another_image(&self, root: &Root) -> bool {
+        let recorded = self.path.as_deref().zip(self.version.as_deref());
+        recorded.is_some_and(|(path, version)| {
+            image::aleph_version(root, path).is_some_and(|now| now.text != version)
+        })
+    }
+
+    /// The config, which Ignition writes before any run, is newer. It says so only until a rebase
+    /// or an update, which copies it.
+    fn is_older_than_the_config(&self, root: &Root, booted: Option<&Booted>) -> bool {
+        let first = self.deployment.as_deref();
+        let is_first = first.is_some() && first == booted.map(|booted| &*booted.name);
+        let written = |path| root.written(path).ok().flatten();
+        is_first
+            && matches!(
+                (written(self.file), written(ENCAPSULATED_PATH)),
+                (Some(record), Some(config)) if record < config
+            )
+    }
+
+    /// This is in /var.
+    pub(crate) fn is_in_var(&self) -> bool {
+        self.file == RECORD_PATH
+    }
+
+    /// Takes out the refusal that /var does not have yet.
+    pub(crate) fn take_refusal(&mut self) -> Option<Verdict> {
+        self.refusal.take().map(|refusal| *refusal)
     }
 
     /// Asks if a certificate with this [`Root::version`] was issued since.
@@ -211,20 +277,28 @@ impl Record {
     /// # Errors
     /// It cannot be read or is not a record.
     pub(crate) fn load(root: &Root) -> Result<Option<Self>, FileError> {
-        // Those beside /var are there only where /var could not hold it: what /var has is older.
+        // Those beside /var are there only where /var does not have it: what /var has is older.
         for file in RECORD_PATHS_BESIDE.into_iter().rev().chain([RECORD_PATH]) {
-            let Some(bytes) = root.read(file, MAX)? else {
-                continue;
-            };
-            let record: Self = json::read(&bytes).map_err(|error| {
-                FileError::content(
-                    file,
-                    format_args!("is not a record of a first run: {error}"),
-                )
-            })?;
-            return Ok(Some(Self { file, ..record }));
+            if let Some(record) = Self::load_from(root, file)? {
+                return Ok(Some(record));
+            }
         }
         Ok(None)
+    }
+
+    fn load_from(root: &Root, file: &'static str) -> Result<Option<Self>, FileError> {
+        let bytes = root.read(file, MAX)?;
+        // Beside /var it is not synced: a power cut may leave it empty.
+        let Some(bytes) = bytes.filter(|bytes| file == RECORD_PATH || !bytes.is_empty()) else {
+            return Ok(None);
+        };
+        let record: Self = json::read(&bytes).map_err(|error| {
+            FileError::content(
+                file,
+                format_args!("is not a record of a first run: {error}"),
+            )
+        })?;
+        Ok(Some(Self { file, ..record }))
     }
 
     /// The boot of the first run, which no other installation has.
@@ -232,18 +306,66 @@ impl Record {
         self.boot_id.as_deref()
     }
 
+    /// /var has this record.
+    pub(crate) fn is_kept(&self, root: &Root) -> bool {
+        let kept = Self::load_from(root, RECORD_PATH).ok().flatten();
+        kept.is_some_and(|kept| {
+            Self {
+                file: kept.file,
+                ..self.clone()
+            } == kept
+        })
+    }
+
+    /// Writes it to /etc, with a refusal that /var does not have yet. Nothing waits for the disk.
+    ///
+    /// # Errors
+    /// /etc cannot be written to.
+    pub(crate) fn save_in_etc(
+        &self,
+        root: &Root,
+        refusal: Option<&Verdict>,
+    ) -> Result<(), FileError> {
+        let [etc, _] = RECORD_PATHS_BESIDE;
+        let refusal = refusal.cloned().map(Box::new);
+        let record = Self {
+            refusal,
+            ..self.clone()
+        };
+        root.write_soon(etc, &json(etc, &record)?, 0o644)
+    }
+
+    /// Removes it beside /var, once that has it and the refusal.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub(crate) fn remove_beside(root: &Root) -> Result<(), FileError> {
+        for path in RECORD_PATHS_BESIDE {
+            root.remove(path)?;
+        }
+        Ok(())
+    }
+
     /// Writes the record, as a whole or not at all, to the first place that takes it. What does not
     /// is said. Only that of a refusal is synced to disk: the next boot decides by it. A node that
     /// goes on must not wait for the disk, and the kernel writes the record long before a rebase
     /// reboots it.
-    fn save(&self, root: &Root, blocks: bool, lost: &mut Vec<String>) {
+    pub(crate) fn save(
+        &self,
+        root: &Root,
+        refusal: Option<&Verdict>,
+        is_synced: bool,
+        lost: &mut Vec<String>,
+    ) {
         for file in std::iter::once(RECORD_PATH).chain(RECORD_PATHS_BESIDE) {
-            let saved = json(file, self).and_then(|json| {
-                if blocks {
-                    root.write(file, &json, 0o644)
-                } else {
-                    root.write_soon(file, &json, 0o644)
-                }
+            let kept_with_it = refusal.filter(|_| file != RECORD_PATH);
+            let record = Self {
+                refusal: kept_with_it.cloned().map(Box::new),
+                ..self.clone()
+            };
+            let saved = json(file, &record).and_then(|json| match is_synced {
+                true => root.write(file, &json, 0o644),
+                false => root.write_soon(file, &json, 0o644),
             });
             match saved {
                 Ok(()) if file == RECORD_PATH => return,
@@ -254,52 +376,29 @@ impl Record {
             }
         }
     }
-}
 
-/// An installation's first run: there is no record yet.
-pub(crate) struct FirstRun {
-    record: Record,
-    /// This is the first boot of the installation: an earlier one may have left other files in our
-    /// directory.
-    pub(crate) is_new: bool,
-    /// Errors that left gaps in the record.
-    lost: Vec<String>,
-}
-
-impl FirstRun {
-    /// `None` where this installation has a record. One that it made is not replaced, even if it is
-    /// damaged: a record made after the rebase would say that there was no rebase.
-    pub(crate) fn of(node: &Node<'_>, facts: &Facts) -> Option<Self> {
+    /// The record of a run that found none; `None` where this installation has one. One that it
+    /// made is not replaced, even if it is damaged: a record made after the rebase would say that
+    /// there was no rebase. What is left out, because it cannot be read, is said in `lost`.
+    pub(crate) fn of_first_run(
+        node: &Node<'_>,
+        facts: &Facts,
+        lost: &mut Vec<String>,
+    ) -> Option<Self> {
         if node.has_record() {
             return None;
         }
-        let mut record = Record::new(facts, node);
-        let mut lost = Vec::new();
-        let is_new = node.installation.is_new;
-        if is_new {
-            // On a later boot it may be this installation's own.
+        let mut record = Self::new(facts, node);
+        // On a later boot it may be this installation's own, and the node has joined.
+        let is_own = !node.installation.is_new && is_certified(node.root, None).unwrap_or(true);
+        if !is_own {
             let certificate = node.root.version(CERTIFICATE);
             record.earlier_certificate = certificate.unwrap_or_else(|error| {
                 lost.push(error.to_string());
                 None
             });
         }
-        Some(Self {
-            record,
-            is_new,
-            lost,
-        })
-    }
-
-    /// Keeps the record. What it lacks, or that it cannot be written, becomes a warning. Returns
-    /// whether there is a new one.
-    pub(crate) fn keep(mut self, root: &Root, verdict: &mut Verdict) -> bool {
-        self.record.save(root, verdict.blocks(), &mut self.lost);
-        self.lost
-            .retain(|warning| !verdict.warnings.contains(warning));
-        let is_said = !self.lost.is_empty();
-        verdict.warnings.append(&mut self.lost);
-        is_said
+        Some(record)
     }
 }
 
@@ -316,18 +415,39 @@ pub(crate) const UNTOLD_VERDICT_PATH: &str = "/var/lib/skewguard/untold-verdict.
 /// The largest verdict that is read back, in bytes.
 pub(crate) const VERDICT_MAX: u64 = 256 << 10;
 
+/// Reads one of the verdict files; `None` where there is none.
+///
+/// # Errors
+/// It cannot be read or is no verdict.
+pub(crate) fn load_verdict(root: &Root, path: &str) -> Result<Option<Verdict>, FileError> {
+    let Some(bytes) = root.read(path, VERDICT_MAX)? else {
+        return Ok(None);
+    };
+    let verdict = json::read(&bytes);
+    let verdict = verdict.map_err(|error| FileError::json(path, "is not a verdict", &error));
+    verdict.map(Some)
+}
+
 /// Writes one of the verdict files, as a whole or not at all. Only a refusal is synced to disk: a
 /// node that goes on must not wait for the disk.
 ///
 /// # Errors
 /// It cannot be written; the old file is untouched.
 pub(crate) fn save_verdict(root: &Root, path: &str, verdict: &Verdict) -> Result<(), FileError> {
-    let json = json(path, verdict)?;
     if verdict.blocks() {
-        root.write(path, &json, 0o644)
+        root.write(path, &json(path, verdict)?, 0o644)
     } else {
-        root.write_soon(path, &json, 0o644)
+        save_verdict_soon(root, path, verdict)
     }
+}
+
+/// [`save_verdict`] without a sync.
+pub(crate) fn save_verdict_soon(
+    root: &Root,
+    path: &str,
+    verdict: &Verdict,
+) -> Result<(), FileError> {
+    root.write_soon(path, &json(path, verdict)?, 0o644)
 }
 
 fn json(path: &str, value: &impl Serialize) -> Result<Vec<u8>, FileError> {

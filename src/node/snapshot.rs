@@ -17,8 +17,10 @@ pub(crate) struct Node<'a> {
     pub(super) os_release: OsRelease,
     pub(super) r#override: Option<Override>,
     pub(super) installation: Installation,
-    /// The record of a first run, perhaps of an earlier installation's.
-    pub(crate) kept_record: Option<Record>,
+    /// The record of this installation's first run.
+    record: Option<Record>,
+    /// An earlier installation left one, and so whatever else is in our folder under /var.
+    pub(crate) has_foreign_record: bool,
     /// This installation's record is damaged.
     is_damaged: bool,
     pub(super) booted: Option<Booted>,
@@ -58,7 +60,7 @@ impl<'a> Node<'a> {
         let installation = Installation::read(root, &line, &mut doubts.warnings);
         let record = Record::load(root);
         let is_damaged = record.is_err() && !installation.is_new;
-        let kept_record = if installation.is_new {
+        let found = if installation.is_new {
             // An earlier installation left it, or it was made on this boot. A damaged one is no
             // evidence.
             record.ok().flatten()
@@ -70,13 +72,16 @@ impl<'a> Node<'a> {
         let mut booted = doubts.or_default(booted.transpose()).flatten();
         let origin = booted.as_mut().map(|booted| booted.read_origin(root));
         doubts.or_default(origin.transpose());
+        let has_found = found.is_some();
+        let record = found.filter(|record| record.is_of(root, &installation, booted.as_ref()));
         Self {
             root,
             line,
             os_release,
             r#override,
             installation,
-            kept_record,
+            has_foreign_record: has_found && record.is_none(),
+            record,
             is_damaged,
             booted,
             doubts,
@@ -84,14 +89,13 @@ impl<'a> Node<'a> {
     }
 
     /// This installation has a record, which may be damaged.
-    pub(super) fn has_record(&self) -> bool {
-        self.is_damaged || self.record().is_some()
+    pub(crate) fn has_record(&self) -> bool {
+        self.is_damaged || self.record.is_some()
     }
 
     /// The record of this installation's first run.
-    pub(super) fn record(&self) -> Option<&Record> {
-        let record = self.kept_record.as_ref();
-        record.filter(|record| record.is_of(&self.installation))
+    pub(crate) fn record(&self) -> Option<&Record> {
+        self.record.as_ref()
     }
 
     /// This is the first boot of the installation.
@@ -118,6 +122,6 @@ impl<'a> Node<'a> {
     /// Looks for a certificate of the kubelet that is not of an earlier installation, which kept
     /// /var. If that cannot be found out, it has one.
     pub(crate) fn has_certificate(&self) -> bool {
-        is_certified(self.root, self.kept_record.as_ref()).unwrap_or(true)
+        is_certified(self.root, self.record()).unwrap_or(true)
     }
 }

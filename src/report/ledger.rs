@@ -5,16 +5,11 @@ use super::random;
 use super::stall::FirstBoot;
 use crate::API_VERSION;
 use crate::json;
-use crate::node::{FileError, RECORD_PATH, Record, Root};
+use crate::node::{FileError, Record, Root};
+pub(crate) use crate::node::{INSTALLATION_PATH, STATE_PATH};
 use crate::text::bounded;
 use crate::text::hex;
 use serde::{Deserialize, Serialize};
-
-/// The record of deliveries.
-pub(crate) const STATE_PATH: &str = "/var/lib/skewguard/report-state.json";
-
-/// The installation's random id. In a file of its own, so that it survives a damaged state.
-pub(crate) const INSTALLATION_PATH: &str = "/var/lib/skewguard/installation-id";
 
 /// Largest state file that is read, in bytes; a full one has about 4 KiB.
 const STATE_MAX: u64 = 64 * 1024;
@@ -93,7 +88,7 @@ impl Ledger {
     fn is_of_an_earlier_installation(&self, record: Option<&Record>) -> bool {
         match (&self.installation, record.and_then(Record::first_boot_id)) {
             (Some(of), first) => Some(of.as_str()) != first,
-            (None, Some(_)) => record.is_some_and(|record| record.file != RECORD_PATH),
+            (None, Some(_)) => record.is_some_and(|record| !record.is_in_var()),
             (None, None) => false,
         }
     }
@@ -175,7 +170,7 @@ pub(crate) fn installation(
     record: Option<&Record>,
     machine_id: Option<&str>,
 ) -> (String, Option<FileError>) {
-    let beside = record.filter(|record| record.file != RECORD_PATH);
+    let beside = record.filter(|record| !record.is_in_var());
     if let Some(first) = beside.and_then(Record::first_boot_id) {
         return (hex16(&["skewguard.dev/installation\n", first]), None);
     }

@@ -12,8 +12,8 @@ use crate::clock;
 use crate::node::identity::Identity;
 use crate::text::bounded;
 use crate::transport::Request;
+use crate::verdict::Verdict;
 use crate::verdict::words::Level;
-use crate::verdict::{Outcome, Verdict};
 use serde::Serialize;
 use std::time::SystemTime;
 
@@ -106,18 +106,6 @@ struct Remediation<'a> {
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<&'a str>,
-}
-
-/// A node that has not joined reports this verdict: it was refused (also where the policy only
-/// warns), has a known issue that warns, or is undetermined. A verdict that only another release of
-/// skewguard knows is reported where the gate had something to do.
-pub(crate) fn is_reportable(verdict: &Verdict) -> bool {
-    match verdict.verdict {
-        Outcome::Refused | Outcome::Undetermined => true,
-        Outcome::Allowed => verdict.warned().next().is_some(),
-        Outcome::Disabled | Outcome::NoPolicy => false,
-        Outcome::Other(_) => verdict.blocks() || verdict.gate.is_some(),
-    }
 }
 
 impl<'a> BootImageReport<'a> {

@@ -6,7 +6,7 @@ use super::inventory::NodePatch;
 use super::ledger::{Ledger, hash_of};
 use super::names::{EVENT_INTERVAL, hex16, report_name, stall_name, subdomain};
 use super::node_failure;
-use super::objects::{BootImageReport, ReportInput, is_reportable};
+use super::objects::{BootImageReport, ReportInput};
 use super::situation::{DatedVerdict, Moment};
 use super::stall::{Phase, Progress};
 use crate::node::identity::Identity;
@@ -82,7 +82,7 @@ impl Payload {
         (self.node_name, self.no_verdict) = (None, false);
         (self.stall, self.made_here) = (None, None);
         let told = self.subject().map(|told| &told.verdict);
-        self.name = self.name_of(told.filter(|verdict| is_reportable(verdict)));
+        self.name = self.name_of(told.filter(|verdict| verdict.is_reportable()));
     }
 
     /// The verdict to tell is an earlier boot's.
@@ -126,7 +126,7 @@ impl Payload {
     /// The verdict to tell, as the node is now.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         let told = self.subject().map(|told| &told.verdict);
-        let told = told.filter(|told| self.progress().is_some() || is_reportable(told));
+        let told = told.filter(|told| self.progress().is_some() || told.is_reportable());
         let mut verdict = self.as_of_now(told?);
         if self.observed.is_none() {
             // It goes on, whatever the verdict is: nothing held it.

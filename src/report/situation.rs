@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use super::node_failure::CA_PATH;
-use super::objects::{TEXT_MAX, is_reportable};
+use super::objects::TEXT_MAX;
 use super::stall::HungBoot;
 use crate::json;
 use crate::node::{
@@ -11,7 +11,7 @@ use crate::node::{
     boot_time, facts, is_image_based, is_refused, is_renamed, lost_rebase,
 };
 use crate::text::bounded;
-use crate::verdict::{Outcome, Verdict, decide};
+use crate::verdict::{Verdict, decide};
 use std::time::SystemTime;
 
 /// Longest short text in a verdict, in bytes: a version, a name, an image reference.
@@ -96,27 +96,6 @@ pub(crate) fn unreadable(root: &Root) -> Option<FileError> {
 /// Compares a verdict's time with that of the lock, which `enforce` takes first and a boot empties.
 fn is_since_the_lock(root: &Root, kept: &DatedVerdict) -> bool {
     matches!(root.changed(LOCK_PATH), Ok(Some(locked)) if locked <= kept.at)
-}
-
-/// Puts a kept refusal aside before `now` replaces it, if the cluster would never know it
-/// otherwise: the report does not tell `now`, as with `skewguard=off`.
-///
-/// # Errors
-/// A file cannot be read, renamed or removed.
-pub(crate) fn set_aside(root: &Root, now: &Verdict) -> Result<(), FileError> {
-    if is_reportable(now) {
-        root.remove(UNTOLD_VERDICT_PATH)?;
-    } else if load(root, KEPT_VERDICT_PATH)?.is_some_and(|kept| is_refusal(&kept.verdict)) {
-        root.rename(KEPT_VERDICT_PATH, UNTOLD_VERDICT_PATH)?;
-    }
-    Ok(())
-}
-
-/// The node was refused. What could not be determined and was let through is no news once it
-/// is determined.
-fn is_refusal(verdict: &Verdict) -> bool {
-    let is_open = matches!(verdict.verdict, Outcome::Undetermined | Outcome::Allowed);
-    is_reportable(verdict) && (verdict.blocks() || !is_open)
 }
 
 /// An earlier boot's verdict that is still to be told, if it can be read.

@@ -2,6 +2,7 @@
 //! ones and on disks that refuse to be written.
 
 mod bad_input;
+mod cut_off;
 mod first_boot;
 mod kept_var;
 mod later;

@@ -2,7 +2,7 @@ use crate::inside::report::sample;
 use crate::node::identity::Identity;
 use crate::report::event::{Event, EventSubject, Regarding};
 use crate::report::inventory::NodePatch;
-use crate::report::objects::{BootImageReport, ReportInput, is_reportable};
+use crate::report::objects::{BootImageReport, ReportInput};
 use crate::support::expected::assert_file;
 use crate::verdict::{Action, Machine, Outcome, Reason, RuleResult, Stage, Verdict};
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ fn only_what_is_wrong_is_reported_before_joining() {
         (Outcome::NoPolicy, false),
     ] {
         verdict.verdict = outcome;
-        assert_eq!(is_reportable(&verdict), reported, "{outcome}");
+        assert_eq!(verdict.is_reportable(), reported, "{outcome}");
     }
 }
 
@@ -146,7 +146,7 @@ fn a_warning_is_reported_of_a_node_that_goes_on() {
     (verdict.verdict, verdict.action) = (Outcome::Allowed, Action::Proceed);
     (verdict.reason, verdict.gate) = (Reason::WithinLimits, None);
     verdict.message = "the boot image is within the policy's limits".to_owned();
-    assert!(is_reportable(&verdict));
+    assert!(verdict.is_reportable());
     let report = report(&verdict);
     assert_eq!(
         report["report"]["impact"],
@@ -167,7 +167,7 @@ fn a_warning_is_reported_of_a_node_that_goes_on() {
         "{note}"
     );
     verdict.reason = Reason::AlreadyOnTarget;
-    assert!(!is_reportable(&verdict));
+    assert!(!verdict.is_reportable());
 }
 
 #[test]

@@ -6,7 +6,6 @@ use super::answer::{Answer, Channel, Retry};
 use super::client::Client;
 use super::event::{NO_VERDICT, no_verdict};
 use super::ledger::{Ledger, installation};
-use super::objects::is_reportable;
 use super::output::{ConsoleState, Level, Output};
 use super::payload::Payload;
 use super::schedule::{ChannelState, Schedule};
@@ -100,7 +99,7 @@ struct Reporter<'a, C, W> {
 impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
     fn new(mut env: Env<'a, C, W>) -> Self {
         let node = Node::read(env.root);
-        let record = node.kept_record.as_ref();
+        let record = node.record();
         let ledger = Ledger::load(env.root, record).unwrap_or_else(|error| {
             env.output
                 .line(Level::Warning, &format!("{error}; starting afresh"));
@@ -160,7 +159,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
     /// Makes this the verdict to tell. If it needs no report, an undelivered verdict of an earlier
     /// boot is used.
     fn adopt(&mut self, observed: DatedVerdict) {
-        let is_reported = is_reportable(&observed.verdict);
+        let is_reported = observed.verdict.is_reportable();
         let earlier = if is_reported {
             None
         } else {

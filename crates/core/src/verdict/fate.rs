@@ -47,6 +47,18 @@ impl Verdict {
         }
     }
 
+    /// A node that has not joined reports this verdict: it was refused (also where the policy only
+    /// warns), has a known issue that warns, or is undetermined. A verdict that only another release
+    /// of skewguard knows is reported where the gate had something to do.
+    pub fn is_reportable(&self) -> bool {
+        match self.verdict {
+            Outcome::Refused | Outcome::Undetermined => true,
+            Outcome::Allowed => self.warned().next().is_some(),
+            Outcome::Disabled | Outcome::NoPolicy => false,
+            Outcome::Other(_) => self.blocks() || self.gate.is_some(),
+        }
+    }
+
     /// The verdict as the node is now. A verdict file says how the node was when it was written;
     /// `skewguard allow` only removes the stamp.
     ///

@@ -1,0 +1,303 @@
+//! A first run that is cut off, or that never came: what later boots make of what it left undone.
+
+use crate::enforce::{ALLOWED, Node, REFUSED, stderr};
+use crate::support::world;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const CONFIG: &str = "etc/ignition-machine-config-encapsulated.json";
+const CERTIFICATE: &str = "var/lib/kubelet/pki/kubelet-client-current.pem";
+const RECORD: &str = "var/lib/skewguard/boot-image.json";
+const KEPT: &str = "var/lib/skewguard/verdict.json";
+const UNTOLD: &str = "var/lib/skewguard/untold-verdict.json";
+const IMAGE: &str = "412.86.202303211731-0";
+const COMMIT: &str = "c0ffee0000000000000000000000000000000000000000000000000000000000.0";
+const MACHINE: &str = "0123456789abcdef0123456789abcdef";
+
+fn write(node: &Node, path: &str, text: &str) {
+    let path = node.path(path);
+    fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+    fs::write(path, text).expect("written");
+}
+
+fn touch(node: &Node, path: &str, day: &str) {
+    let status = Command::new("touch")
+        .args(["-d", day])
+        .arg(node.path(path))
+        .status();
+    assert!(status.expect("touch starts").success());
+}
+
+/// A refused node with a certificate that an earlier installation left on /var.
+fn with_an_old_certificate() -> Node {
+    let node = Node::new(REFUSED);
+    write(&node, CERTIFICATE, "of the earlier installation");
+    touch(&node, CERTIFICATE, "2025-03-01");
+    touch(&node, CONFIG, "now");
+    node
+}
+
+/// A boot, the first of the installation or a later one.
+fn boots(node: &Node, boot: u32) {
+    let _ = fs::remove_dir_all(node.path("run/skewguard"));
+    let _ = fs::remove_dir_all(node.path("run/systemd"));
+    write(node, "etc/machine-id", MACHINE);
+    write(
+        node,
+        "proc/sys/kernel/random/boot_id",
+        &format!("{boot:032}"),
+    );
+    let line = node.read("proc/cmdline").expect("a command line");
+    let line = line.replace("ignition.firstboot ", "");
+    let first = if boot == 1 { "ignition.firstboot " } else { "" };
+    write(node, "proc/cmdline", &format!("{first}{line}"));
+}
+
+fn code(node: &Node) -> Option<i32> {
+    node.run("enforce").status.code()
+}
+
+/// The exit status of `enforce` on each of these boots.
+fn codes(node: &Node, numbers: impl IntoIterator<Item = u32>) -> Vec<Option<i32>> {
+    let boot = |number| {
+        boots(node, number);
+        code(node)
+    };
+    numbers.into_iter().map(boot).collect()
+}
+
+/// Runs `enforce` on the first boot of nodes that `make` makes, and kills it as it is about to rename
+/// or remove a file: another one with every node. Those on which it had the time to refuse.
+fn cut_off(make: impl Fn() -> Node) -> Vec<(String, Node)> {
+    let mut refused = Vec::new();
+    for call in ["renameat", "unlinkat"] {
+        for nth in 1.. {
+            let node = make();
+            boots(&node, 1);
+            let inject = format!("inject={call}:signal=KILL:when={nth}");
+            let output = Command::new("strace")
+                .args(["-f", "-qq", "-o", "/dev/null", "-e"])
+                .args([&*format!("trace={call}"), "-e", &inject])
+                .arg(env!("CARGO_BIN_EXE_skewguard"))
+                .args(["enforce", "--root"])
+                .arg(node.path(""))
+                .env_remove("LD_LIBRARY_PATH")
+                .output()
+                .unwrap_or_else(|error| {
+                    panic!("strace: {error}; install the Debian package strace")
+                });
+            if output.status.code() == Some(3) {
+                break;
+            }
+            if node.is_stamped() {
+                refused.push((format!("{call} {nth}"), node));
+            }
+        }
+    }
+    assert!(refused.len() > 8, "only {} of them", refused.len());
+    refused
+}
+
+#[test]
+fn what_a_later_boot_records_counts_what_is_there_as_old() {
+    let node = with_an_old_certificate();
+    // No run on the first boot.
+    assert_eq!(codes(&node, 2..5), [Some(3); 3]);
+    write(&node, CERTIFICATE, "issued to this installation");
+    assert_eq!(codes(&node, 5..7), [Some(0); 2], "it has joined");
+
+    // It had joined before the first record: that certificate is its own, and stays so.
+    let node = Node::new(REFUSED);
+    write(&node, CERTIFICATE, "issued to this installation");
+    assert_eq!(codes(&node, 2..5), [Some(0); 3]);
+}
+
+#[test]
+fn a_time_before_the_agent_was_made_proves_nothing() {
+    let node = with_an_old_certificate();
+    touch(&node, CONFIG, "1970-01-01 00:00:30Z");
+    assert_eq!(codes(&node, 2..5), [Some(3); 3]);
+
+    // The clock was right when it joined, as TLS has it.
+    let node = Node::new(REFUSED);
+    touch(&node, CONFIG, "1970-01-01 00:00:30Z");
+    write(&node, CERTIFICATE, "issued to this installation");
+    assert_eq!(codes(&node, 2..5), [Some(0); 3]);
+}
+
+#[test]
+fn a_refusal_that_was_cut_off_holds_on_every_later_boot_whatever_the_clock_said() {
+    for clock in ["1970-01-01 00:00:30Z", "now"] {
+        let make = || {
+            let node = with_an_old_certificate();
+            // Newer than any clock of the node.
+            touch(&node, CERTIFICATE, "2027-03-01");
+            touch(&node, CONFIG, clock);
+            node
+        };
+        for (n, (at, node)) in cut_off(make).into_iter().enumerate() {
+            if n % 5 == 0 {
+                // It waits for a random part of a few seconds.
+                node.run_with("report", &["--once"]);
+            }
+            assert_eq!(codes(&node, 2..4), [Some(3); 2], "{clock}, {at}");
+            let issue = node.read("etc/issue").expect("a message");
+            assert_eq!(issue.matches("NODE REFUSED").count(), 1, "{at}: {issue}");
+            write(&node, CERTIFICATE, "issued to this installation");
+            assert_eq!(codes(&node, [4]), [Some(0)], "{clock}, {at}");
+        }
+    }
+}
+
+/// As KVM and OpenStack keep the machine-id. The record of another image, and of the same one.
+fn kept_record(version: &str, deployment: &str) -> Value {
+    json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord", "version": version,
+        "path": "/sysroot/.coreos-aleph-version.json", "ostree": "/ostree/boot.0/rhcos/a11ce/0",
+        "rhel": false, "deployment": deployment, "base": "pivot://quay.io/older",
+        "osVersion": version, "machineID": MACHINE, "bootID": "9".repeat(32) })
+}
+
+#[test]
+fn a_record_of_an_earlier_installation_is_not_believed_for_its_machine_id() {
+    let another = format!("{}.0", "decade".repeat(10));
+    for (version, deployment) in [("413.92.202402131523-0", &*another), (IMAGE, COMMIT)] {
+        let node = with_an_old_certificate();
+        write(&node, RECORD, &kept_record(version, deployment).to_string());
+        touch(&node, RECORD, "2025-02-01");
+        assert_eq!(codes(&node, 2..5), [Some(3); 3], "{version}");
+        assert_eq!(
+            node.json(RECORD)["bootID"],
+            format!("{:032}", 2),
+            "{version}"
+        );
+    }
+    // An update copies /etc, and with it the config.
+    let node = Node::new(REFUSED);
+    write(&node, RECORD, &kept_record(IMAGE, &another).to_string());
+    touch(&node, RECORD, "2026-11-25");
+    touch(&node, CONFIG, "now");
+    write(
+        &node,
+        "usr/lib/os-release",
+        "ID=rhcos\nOSTREE_VERSION=418.94.202501221327-0\n",
+    );
+    assert_eq!(codes(&node, 2..4), [Some(0); 2], "it was rebased");
+}
+
+/// In a mount namespace of its own, because /boot is a file system.
+#[test]
+fn a_node_without_space_in_boot_stays_held_if_its_first_run_is_cut_off() {
+    let policy = r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Enforce","limits":[{"minimumOCPVersion":"4.13.0","minimumBootFreeMiB":100}]}"#;
+    let script = r#"
+set -eu
+for n in $(seq 30); do
+    mkdir "$W/$n"; mount -t tmpfs -o mode=755 tmpfs "$W/$n"; cd "$W/$n"; cp -a "$TREE/." .
+    rm etc/mcs-machine-config-content.json; echo "$POLICY" >etc/skewguard/policy.json
+    mkdir -p boot proc/sys/kernel/random; mount -t tmpfs -o size=64m tmpfs boot
+    echo 0123456789abcdef0123456789abcdef >etc/machine-id; cp proc/cmdline cmdline
+    boot() { printf '%032d\n' "$1" >proc/sys/kernel/random/boot_id; sed "s/^/$2 /" cmdline >proc/cmdline; }
+    boot 1 ignition.firstboot
+    strace -f -qq -o /dev/null -e trace=renameat -e inject=renameat:signal=KILL:when="$n" "$PROGRAM" enforce --root . && exit 1
+    [ -e run/skewguard/refused ] || continue
+    for later in 2 3; do
+        rm -rf run/skewguard run/systemd; boot "$later" ""
+        "$PROGRAM" enforce --root . && { echo "killed at $n: let in on boot $later"; exit 1; }
+    done
+    echo "held: $n"
+done"#;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let output = world::output(
+        world::shell(&[], script)
+            .env("W", dir.path())
+            .env("TREE", crate::enforce::sample(ALLOWED))
+            .env("POLICY", policy)
+            .env("PROGRAM", env!("CARGO_BIN_EXE_skewguard"))
+            .env_remove("LD_LIBRARY_PATH"),
+    );
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+    assert!(said.matches("held: ").count() > 8, "{said}");
+}
+
+/// What an earlier installation told the cluster is not this one's, and what this one had to tell is
+/// not lost.
+#[test]
+fn what_was_told_and_what_was_not_is_this_installations() {
+    let make = || {
+        let node = with_an_old_certificate();
+        write(&node, "var/lib/skewguard/installation-id", &"a".repeat(32));
+        write(&node, "var/lib/skewguard/report-state.json", "{}");
+        write(&node, UNTOLD, "{}");
+        write(&node, RECORD, &kept_record(IMAGE, COMMIT).to_string());
+        node
+    };
+    for (n, (at, node)) in cut_off(make).into_iter().enumerate() {
+        if n % 5 == 0 {
+            node.run_with("report", &["--once"]);
+        }
+        boots(&node, 2);
+        write(&node, "run/skewguard/override", "off");
+        assert_eq!(code(&node), Some(0), "{at}");
+        let untold = node.json(UNTOLD);
+        assert_eq!(
+            (&untold["verdict"], &untold["gate"]["held"]),
+            (&json!("Refused"), &json!(true)),
+            "{at}: {untold:#}"
+        );
+        assert_eq!(node.json(KEPT)["verdict"], "Disabled", "{at}");
+        let state = node.read("var/lib/skewguard/report-state.json");
+        assert_ne!(state.as_deref(), Some("{}"), "{at}: of the earlier one");
+        let id = node.read("var/lib/skewguard/installation-id");
+        assert_ne!(id, Some("a".repeat(32)), "{at}: of the earlier one");
+        assert!(!node.path("etc/skewguard/boot-image.json").exists(), "{at}");
+    }
+}
+
+/// The report's unit starts beside it where somebody starts it again.
+#[test]
+fn a_report_that_starts_beside_a_decision_leaves_its_message() {
+    let (node, twin) = (Node::new(REFUSED), Node::new(REFUSED));
+    boots(&node, 1);
+    boots(&twin, 1);
+    assert_eq!(code(&twin), Some(3));
+    fs::create_dir_all(node.path("run/skewguard")).expect("made");
+    let lock = fs::File::create(node.path("run/skewguard/lock")).expect("made");
+    lock.lock().expect("locked");
+    let mut report = node
+        .program("report")
+        .arg("--once")
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("skewguard starts");
+    let fds = format!("/proc/{}/fd", report.id());
+    let waits = || {
+        let open = fs::read_dir(&fds).into_iter().flatten().flatten();
+        let link = |entry: fs::DirEntry| fs::read_link(entry.path()).ok();
+        open.filter_map(link)
+            .any(|file| file == node.path("run/skewguard/lock"))
+    };
+    while !waits() {
+        assert!(report.try_wait().expect("asked").is_none(), "it has ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // The decision ends with a refusal.
+    for folder in ["etc", "var", "run"] {
+        copy(&twin.path(folder), &node.path(folder));
+    }
+    drop(lock);
+    report.wait().expect("it ends");
+    let issue = node.read("etc/issue").expect("a message");
+    assert_eq!(issue.matches("NODE REFUSED").count(), 1, "{issue}");
+    assert!(node.path("etc/motd.d/skewguard").exists() && node.is_stamped());
+}
+
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp")
+        .args(["-a", "--remove-destination"])
+        .args([from.join("."), to.to_owned()])
+        .status();
+    assert!(status.expect("cp starts").success());
+}
