@@ -2,10 +2,11 @@
 
 use super::facts::Facts;
 use super::index::Index;
-use super::kinds::{Agent, Condition, Host, Machine, Node};
+use super::kinds::{Agent, Condition, Host, Machine, Node, NodePool};
 use super::moment::Moment;
-use super::records::Report;
+use super::records::{CertificateRequest, MachineSet, Report};
 use super::report::Evidence;
+use super::way::At;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -15,6 +16,25 @@ pub(super) enum Subject<'a> {
     Machine(&'a Machine),
     Host(&'a Host),
     Agent(&'a Agent),
+    /// The last request for a first certificate of a node that is nobody's.
+    Request(&'a CertificateRequest),
+    /// A set that makes fewer Machines than it wants.
+    Set(&'a MachineSet),
+    /// A NodePool without Machines.
+    NodePool(&'a NodePool),
+}
+
+impl Subject<'_> {
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Machine(_) => "Machine",
+            Self::Host(_) => "BareMetalHost",
+            Self::Agent(_) => "Agent",
+            Self::Request(_) => "CertificateSigningRequest",
+            Self::Set(_) => "MachineSet",
+            Self::NodePool(_) => "NodePool",
+        }
+    }
 }
 
 /// A subject, and what belongs to it.
@@ -26,6 +46,8 @@ pub(super) struct Case<'a> {
     pub(super) host: Option<&'a Host>,
     pub(super) agent: Option<&'a Agent>,
     pub(super) now: Moment,
+    /// The steps that were seen, and what stands beside each.
+    pub(super) known: Vec<(At, String)>,
     pub(super) evidence: Vec<Evidence>,
     pub(super) unseen: Vec<String>,
 }
@@ -39,16 +61,23 @@ impl<'a> Case<'a> {
     ) -> Self {
         let machine = match subject {
             Subject::Machine(machine) => Some(machine),
-            Subject::Host(_) | Subject::Agent(_) => None,
+            Subject::Host(_)
+            | Subject::Agent(_)
+            | Subject::Request(_)
+            | Subject::Set(_)
+            | Subject::NodePool(_) => None,
         };
         let host = match subject {
             Subject::Host(host) => Some(host),
             Subject::Machine(machine) => index.host_of(machine),
-            Subject::Agent(_) => None,
+            Subject::Agent(_) | Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) => {
+                None
+            }
         };
         let agent = match subject {
             Subject::Agent(agent) => Some(agent),
-            _ => host.and_then(|host| facts.agent_of(host)),
+            Subject::Machine(_) | Subject::Host(_) => host.and_then(|host| facts.agent_of(host)),
+            Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) => None,
         };
         Self {
             facts,
@@ -58,6 +87,7 @@ impl<'a> Case<'a> {
             host,
             agent,
             now,
+            known: Vec::new(),
             evidence: Vec::new(),
             unseen: Vec::new(),
         }
@@ -68,15 +98,33 @@ impl<'a> Case<'a> {
             Subject::Machine(machine) => &machine.meta.name,
             Subject::Host(host) => &host.meta.name,
             Subject::Agent(agent) => agent.hostname.as_deref().unwrap_or(&agent.meta.name),
+            Subject::Request(request) => request.node.as_deref().unwrap_or(&request.name),
+            Subject::Set(set) => &set.meta.name,
+            Subject::NodePool(pool) => &pool.meta.name,
+        }
+    }
+
+    pub(super) fn namespace(&self) -> &'a str {
+        match self.subject {
+            Subject::Machine(machine) => &machine.meta.namespace,
+            Subject::Host(host) => &host.meta.namespace,
+            Subject::Agent(agent) => &agent.meta.namespace,
+            Subject::Request(_) => "",
+            Subject::Set(set) => &set.meta.namespace,
+            Subject::NodePool(pool) => &pool.meta.namespace,
         }
     }
 
     /// `Machine openshift-machine-api/worker-7`.
     pub(super) fn object(&self) -> String {
+        let kind = self.subject.kind();
         match self.subject {
-            Subject::Machine(machine) => format!("Machine {}", machine.meta.full_name()),
-            Subject::Host(host) => format!("BareMetalHost {}", host.meta.full_name()),
-            Subject::Agent(agent) => format!("Agent {}", agent.meta.full_name()),
+            Subject::Machine(machine) => format!("{kind} {}", machine.meta.full_name()),
+            Subject::Host(host) => format!("{kind} {}", host.meta.full_name()),
+            Subject::Agent(agent) => format!("{kind} {}", agent.meta.full_name()),
+            Subject::Request(request) => format!("{kind} {}", request.name),
+            Subject::Set(set) => format!("{kind} {}", set.meta.full_name()),
+            Subject::NodePool(pool) => format!("{kind} {}", pool.meta.full_name()),
         }
     }
 
@@ -86,6 +134,9 @@ impl<'a> Case<'a> {
             // A host may have been inspected long before it was provisioned.
             Subject::Host(host) => host.since.or(host.meta.created),
             Subject::Agent(agent) => agent.meta.created,
+            Subject::Request(request) => request.created,
+            Subject::Set(set) => set.meta.created,
+            Subject::NodePool(pool) => pool.meta.created,
         }
     }
 
@@ -119,23 +170,22 @@ impl<'a> Case<'a> {
     pub(super) fn names(&self) -> BTreeSet<String> {
         let mut names: BTreeSet<String> = BTreeSet::new();
         names.extend(self.machine.into_iter().flat_map(Machine::names));
-        let host = self.host.into_iter();
-        names.extend(host.clone().map(|host| host.meta.name.to_ascii_lowercase()));
-        names.extend(host.filter_map(|host| Some(host.hostname.as_deref()?.to_ascii_lowercase())));
-        let agent = self.agent.into_iter();
-        names.extend(
-            agent.filter_map(|agent| Some(agent.hostname.as_deref()?.to_ascii_lowercase())),
-        );
+        names.extend(self.host.into_iter().flat_map(Host::names));
+        names.extend(self.agent.into_iter().flat_map(Agent::names));
+        if let Subject::Request(request) = self.subject {
+            names.extend(request.node.clone());
+        }
         names.extend(self.addresses().iter().map(IpAddr::to_string));
         names.remove("localhost");
         names.remove("localhost.localdomain");
         names
     }
 
-    /// Its Node: the one that it names, that names it, or that has its name or provider ID.
+    /// Its Node: the one that it names, that names it, or that has its provider ID, its name or its
+    /// address.
     pub(super) fn node(&self) -> Option<&'a Node> {
         let Some(machine) = self.machine else {
-            return self.node_by_name();
+            return self.node_by_name().or_else(|| self.node_by_address());
         };
         let named = machine.node.as_deref();
         let named = named.and_then(|name| self.facts.nodes.get(name));
@@ -151,14 +201,28 @@ impl<'a> Case<'a> {
             .or_else(linked)
             .or_else(provided)
             .or_else(|| self.node_by_name())
+            .or_else(|| self.node_by_address())
     }
 
     /// A Node that was there before the machine is another's.
+    fn is_older(&self, node: &Node) -> bool {
+        matches!((node.created, self.created()), (Some(node), Some(own)) if node.plus(60) < own)
+    }
+
     fn node_by_name(&self) -> Option<&'a Node> {
         let names = self.names();
         let node = names.iter().find_map(|name| self.index.nodes.get(name))?;
-        let is_older = matches!((node.created, self.created()), (Some(node), Some(own)) if node.plus(60) < own);
-        (!is_older).then_some(*node)
+        (!self.is_older(node)).then_some(*node)
+    }
+
+    /// A Node of another name that has its address, and is no other Machine's.
+    fn node_by_address(&self) -> Option<&'a Node> {
+        let addresses = self.addresses();
+        let mut found = addresses
+            .iter()
+            .filter_map(|address| self.index.free_nodes.get(address));
+        let node = found.find(|node| !self.is_older(node))?;
+        Some(*node)
     }
 
     /// The reports about it, the oldest first: those that were made since it is there.
@@ -177,6 +241,11 @@ impl<'a> Case<'a> {
         all.sort_by(|a, b| (a.at(), &a.meta.name).cmp(&(b.at(), &b.meta.name)));
         all.dedup_by_key(|report| &report.meta.name);
         all
+    }
+
+    /// Notes that a step was seen.
+    pub(super) fn reach(&mut self, at: At, text: impl Into<String>) {
+        self.known.push((at, text.into()));
     }
 
     pub(super) fn see(
@@ -200,6 +269,14 @@ impl<'a> Case<'a> {
         if !self.unseen.contains(&what) {
             self.unseen.push(what);
         }
+    }
+
+    /// The BareMetalHost that it names, and that was not read.
+    pub(super) fn missing_host(&self) -> Option<String> {
+        let named = self.machine?.host.as_deref()?;
+        self.host.is_none().then(|| {
+            format!("BareMetalHost {named} (list baremetalhosts.metal3.io; oc get baremetalhosts.metal3.io -A -o json)")
+        })
     }
 
     /// Notes a condition that says no.

@@ -1,32 +1,82 @@
 //! The stage that a machine reached, by what is seen (pure). What is seen later on the way proves
 //! all that comes before.
+//!
+//! A finding is uncertain, and becomes certain by a proof alone: something that was read says so,
+//! and everything that could say otherwise was read, too.
 
-use super::case::{Case, Subject};
-use super::kinds::{Condition, Machine, condition};
+use super::case::Case;
 use super::moment::{Moment, span};
 use super::report::{Mark, Stage, Step};
+use super::way::At;
+use serde::Serialize;
+use std::cmp::Ordering;
 
-/// The steps on the way to a Node.
-pub(super) const STEPS: [&str; 7] = [
-    "instance",
-    "config requested",
-    "config served",
-    "let in",
-    "first boot",
-    "certificate",
-    "Node",
-];
+/// A source that could say otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counter {
+    /// The object itself: it is what says so.
+    Itself,
+    Machines,
+    Nodes,
+    /// Certificate requests.
+    Requests,
+    /// The logs of all machine-config-servers since before the machine was made.
+    ServerLogs,
+    /// The BareMetalHost of a Machine that has one.
+    Host,
+}
 
-/// The places of [`STEPS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum At {
-    Instance,
-    Requested,
-    Served,
-    LetIn,
-    FirstBoot,
-    Certificate,
-    Node,
+impl Counter {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Itself => "the object itself",
+            Self::Machines => "Machines",
+            Self::Nodes => "Nodes",
+            Self::Requests => "certificate requests",
+            Self::ServerLogs => "the logs of all machine-config-servers",
+            Self::Host => "its BareMetalHost",
+        }
+    }
+
+    /// What was not read of it, and by what it could be; none where all was.
+    fn missing(self, case: &Case<'_>) -> Vec<String> {
+        let unless =
+            |is_read: bool, what: &str| (!is_read).then(|| what.to_owned()).into_iter().collect();
+        let ground = &case.index.ground;
+        match self {
+            Self::Itself => Vec::new(),
+            Self::Machines => unless(ground.has_machines, NO_MACHINES),
+            Self::Nodes => unless(ground.has_nodes, NO_NODES),
+            Self::Requests => unless(ground.has_requests, NO_REQUESTS),
+            Self::ServerLogs => case.missing_logs(),
+            Self::Host => case.missing_host().into_iter().collect(),
+        }
+    }
+}
+
+impl Case<'_> {
+    /// Notes what was not read of these.
+    pub(super) fn unread(&mut self, counters: &[Counter]) {
+        for counter in counters {
+            for what in counter.missing(self) {
+                self.unseen(what);
+            }
+        }
+    }
+}
+
+pub(super) const NO_NODES: &str = "Nodes: none was read (list nodes; oc get nodes -o json)";
+pub(super) const NO_MACHINES: &str =
+    "Machines: none was read (list machines; oc get machines.machine.openshift.io -A -o json)";
+pub(super) const NO_REQUESTS: &str = "certificate requests: none was read (list certificatesigningrequests; oc adm inspect certificatesigningrequests)";
+
+/// Something that was read and says so, and what could say otherwise and was read, too. Only
+/// [`Finding::proved`] makes one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Proof {
+    /// The object and its field, or the log.
+    by: String,
+    against: Vec<&'static str>,
 }
 
 /// The step at which it stopped, and why.
@@ -36,20 +86,32 @@ pub(super) struct Finding {
     pub(super) at: At,
     /// The text beside the step.
     pub(super) step: String,
-    pub(super) is_certain: bool,
     pub(super) sentence: String,
     pub(super) next: Vec<String>,
+    /// It is what the machine says of itself.
+    is_claim: bool,
+    proof: Option<Box<Proof>>,
 }
 
 impl Finding {
+    /// An uncertain one.
     pub(super) fn new(stage: Stage, at: At, step: impl Into<String>, sentence: String) -> Self {
         Self {
             stage,
             at,
             step: step.into(),
-            is_certain: true,
             sentence,
             next: Vec::new(),
+            is_claim: false,
+            proof: None,
+        }
+    }
+
+    /// What the machine says of itself, which nothing proves.
+    pub(super) fn claim(stage: Stage, at: At, step: impl Into<String>, sentence: String) -> Self {
+        Self {
+            is_claim: true,
+            ..Self::new(stage, at, step, sentence)
         }
     }
 
@@ -58,371 +120,75 @@ impl Finding {
         self
     }
 
-    pub(super) fn doubtful(mut self, is_doubtful: bool) -> Self {
-        self.is_certain &= !is_doubtful;
+    pub(super) fn proof(&self) -> Option<&Proof> {
+        self.proof.as_deref()
+    }
+
+    /// Makes it certain: `by` says so, and each of `against`, which could say otherwise, was read.
+    /// Where one was not, it stays uncertain, and that one is not seen.
+    pub(super) fn proved(
+        mut self,
+        case: &mut Case<'_>,
+        by: impl Into<String>,
+        against: &[Counter],
+    ) -> Self {
+        case.unread(against);
+        let is_read = |counter: &Counter| counter.missing(case).is_empty();
+        if !self.is_claim && !against.is_empty() && against.iter().all(is_read) {
+            self.proof = Some(Box::new(Proof {
+                by: by.into(),
+                against: against.iter().map(|counter| counter.name()).collect(),
+            }));
+        }
         self
     }
 
-    /// The steps: those before are done, as far as nothing says otherwise, those behind were not
-    /// reached.
+    /// The same cause, as a part of another sentence, with what to do first.
+    pub(super) fn retold(self, stage: Stage, sentence: String, first: Option<String>) -> Self {
+        Self {
+            stage,
+            sentence,
+            next: first.into_iter().chain(self.next).collect(),
+            ..self
+        }
+    }
+
+    /// The steps: those before are done where they were seen, or something later was; those behind
+    /// were not reached.
     pub(super) fn steps(&self, known: &[(At, String)]) -> Vec<Step> {
-        let text = |at: At| {
-            let found = known.iter().rev().find(|(of, _)| *of == at);
-            found.map(|(_, text)| text.clone()).unwrap_or_default()
-        };
-        let all = [
-            At::Instance,
-            At::Requested,
-            At::Served,
-            At::LetIn,
-            At::FirstBoot,
-            At::Certificate,
-            At::Node,
-        ];
-        all.into_iter()
-            .zip(STEPS)
-            .map(|(at, name)| {
-                let is_known = known.iter().any(|(of, _)| *of >= at);
-                let (mark, text) = match (self.stage, at.cmp(&self.at)) {
-                    (Stage::Joined, _) => (Mark::Done, text(at)),
-                    (_, std::cmp::Ordering::Greater) => (Mark::NotReached, text(at)),
-                    (Stage::Unknown, std::cmp::Ordering::Equal) => {
-                        (Mark::Unknown, self.step.clone())
-                    }
-                    (_, std::cmp::Ordering::Equal) => (Mark::Stopped, self.step.clone()),
-                    (_, std::cmp::Ordering::Less) if is_known => (Mark::Done, text(at)),
-                    // Without the agent nobody looks at the boot image.
-                    (_, std::cmp::Ordering::Less)
-                        if at == At::LetIn && self.at == At::FirstBoot =>
-                    {
-                        (Mark::Unknown, "no report of skewguard".to_owned())
-                    }
-                    // What comes later was seen: it went through here.
-                    (Stage::Unknown, std::cmp::Ordering::Less) => (Mark::Unknown, text(at)),
-                    (_, std::cmp::Ordering::Less) => (Mark::Done, text(at)),
-                };
-                Step { name, mark, text }
-            })
-            .collect()
-    }
-}
-
-/// A cloud's failures by their words, and what helps.
-const FAILURES: [(&[&str], &str); 4] = [
-    (
-        &["quota", "limit exceeded", "LimitExceeded", "QuotaExceeded"],
-        "Raise the quota, or ask for less; then delete the Machine",
-    ),
-    (
-        &[
-            "InsufficientInstanceCapacity",
-            "InsufficientResources",
-            "capacity",
-            "ZonalAllocationFailed",
-            "SkuNotAvailable",
-            "ZONE_RESOURCE_POOL_EXHAUSTED",
-        ],
-        "Choose another instance type or zone in its set; then delete the Machine",
-    ),
-    (
-        &[
-            "InvalidConfiguration",
-            "invalid",
-            "not found",
-            "NotFound",
-            "does not exist",
-        ],
-        "Correct the provider spec of its set; then delete the Machine",
-    ),
-    (
-        &["denied", "Unauthorized", "AuthFailure", "Forbidden"],
-        "Give the machine-api's cloud credentials the right that the message names",
-    ),
-];
-
-const OTHER_FAILURE: &str = "Correct what the message names; then delete the Machine";
-
-fn what_helps(text: &str) -> &'static str {
-    let text = text.to_ascii_lowercase();
-    FAILURES
-        .iter()
-        .find(|(words, _)| {
-            words
-                .iter()
-                .any(|word| text.contains(&word.to_ascii_lowercase()))
-        })
-        .map_or(OTHER_FAILURE, |(_, help)| help)
-}
-
-impl Case<'_> {
-    /// The instance: what stands where there is one, and the finding where there is none.
-    pub(super) fn instance(&mut self) -> Result<String, Finding> {
-        match self.subject {
-            Subject::Machine(_) if self.host.is_some_and(|host| !host.state.is_empty()) => {
-                self.machine_instance().and_then(|_| self.host_instance())
-            }
-            Subject::Machine(_) => self.machine_instance(),
-            Subject::Host(_) => self.host_instance(),
-            Subject::Agent(_) => self.agent_instance(),
-        }
-    }
-
-    fn machine_instance(&mut self) -> Result<String, Finding> {
-        let Some(machine) = self.machine else {
-            return Ok(String::new());
-        };
-        let phase = machine.phase.as_deref().unwrap_or_default();
-        self.see(
-            format!("{}, status.phase", self.object()),
-            machine.since,
-            if phase.is_empty() { "none" } else { phase },
-        );
-        if phase == "Failed" || machine.error_reason.is_some() || machine.error_message.is_some() {
-            return Err(self.failed(machine));
-        }
-        let exists = condition(&machine.conditions, "InstanceExists");
-        let is_made = machine.provider_id.is_some()
-            || machine.instance.is_some()
-            || !machine.addresses.is_empty()
-            || matches!(phase, "Provisioned" | "Running")
-            || exists.is_some_and(|exists| exists.status == "True");
-        if !is_made {
-            return Err(self.not_made(machine));
-        }
-        if let Some(state) = machine.instance_state.as_deref()
-            && is_off(state)
-        {
-            let name = self.name();
-            let source = format!("{}, status.providerStatus", self.object());
-            self.see(source, None, format!("instance state {state}"));
-            return Err(Finding::new(
-                Stage::NoInstance,
-                At::Instance,
-                format!("the instance is {state}"),
-                format!("{name}'s instance is {state}."),
-            )
-            .next("Start it in the cloud's console, or delete the Machine"));
-        }
-        let name = machine
-            .instance
-            .as_deref()
-            .or(machine.provider_id.as_deref());
-        Ok(name.unwrap_or("there").to_owned())
-    }
-
-    fn failed(&mut self, machine: &Machine) -> Finding {
-        let reason = machine.error_reason.as_deref();
-        let message = machine.error_message.as_deref();
-        let text = [reason, message]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(": ");
-        let text = if text.is_empty() {
-            "its phase is Failed".to_owned()
-        } else {
-            text
-        };
-        self.see(
-            format!("{}, status.errorReason and errorMessage", self.object()),
-            machine.since,
-            text.clone(),
-        );
-        let name = self.name();
-        Finding::new(
-            Stage::NoInstance,
-            At::Instance,
-            reason.unwrap_or("Failed").to_owned(),
-            format!("{name} has no instance: {}", sentence(&text)),
-        )
-        .next(format!(
-            "{}: one that failed is not tried again",
-            what_helps(&text)
-        ))
-    }
-
-    /// A Machine whose instance is not there yet, or is refused to it.
-    fn not_made(&mut self, machine: &Machine) -> Finding {
-        let why = self.why_not_made(machine);
-        let name = self.name();
-        let age = self.created().map(|created| span(self.now.since(created)));
-        let age = age.map_or(String::new(), |age| format!(" after {age}"));
-        if why.is_empty() {
-            self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");
-            return Finding::new(
-                Stage::NoInstance,
-                At::Instance,
-                "there is none",
-                format!("{name} has no instance{age}, and no condition or Event says why."),
-            )
-            .next("Read the machine-controller's log: oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller");
-        }
-        Finding::new(
-            Stage::NoInstance,
-            At::Instance,
-            "there is none",
-            format!("{name} has no instance{age}: {}", sentence(&why)),
-        )
-        .next(what_helps(&why))
-    }
-
-    /// The condition or the Event that says why there is no instance; empty where none does.
-    fn why_not_made(&mut self, machine: &Machine) -> String {
-        let no =
-            |condition: &&Condition| condition.status == "False" && condition.kind != "Drainable";
-        let blame = |kinds: &[&str]| {
-            let all = machine
-                .provider_conditions
-                .iter()
-                .chain(&machine.conditions);
-            all.filter(no)
-                .find(|condition| {
-                    kinds.contains(&&*condition.kind) && !condition.message.is_empty()
-                })
-                .cloned()
-        };
-        let condition = blame(&[
-            "MachineCreation",
-            "MachineCreated",
-            "InfrastructureReady",
-            "BootstrapReady",
-            "InstanceExists",
-            "Ready",
-        ]);
-        let events = self
-            .index
-            .events("Machine", &machine.meta.namespace, &machine.meta.name);
-        let event = events
-            .iter()
-            .rev()
-            .find(|event| event.is_warning && event.reason.starts_with("Failed"));
-        match (&condition, event) {
-            (Some(condition), _) => {
-                self.see_condition(condition);
-                condition.says()
-            }
-            (None, Some(event)) => {
-                let source = format!("Event {} of {}", event.reason, self.object());
-                self.see(source, event.last, event.message.clone());
-                event.message.clone()
-            }
-            (None, None) => String::new(),
-        }
-    }
-
-    fn host_instance(&mut self) -> Result<String, Finding> {
-        let Some(host) = self.host else {
-            return Ok(String::new());
-        };
-        let full_name = host.meta.full_name();
-        let source = format!("BareMetalHost {full_name}, status.provisioning.state");
-        self.see(source, host.since, host.state.clone());
-        let name = self.name();
-        if let Some(kind) = &host.error_type {
-            let message = host.error_message.clone().unwrap_or_default();
-            let source = format!("BareMetalHost {full_name}, status.errorMessage");
-            self.see(source, None, format!("{kind}: {message}"));
-            return Err(Finding::new(
-                Stage::NoInstance,
-                At::Instance,
-                format!("{kind} of host {full_name}"),
-                format!(
-                    "{name} is not installed: host {full_name} has {kind}: {}",
-                    sentence(&message)
+        let step = |at: At| {
+            let own = known.iter().rev().find(|(of, _)| *of == at);
+            let own = own.map(|(_, text)| text.clone()).unwrap_or_default();
+            let is_seen = known.iter().any(|(of, _)| *of >= at);
+            let (mark, text) = match at.cmp(&self.at) {
+                Ordering::Less | Ordering::Equal if self.stage == Stage::Joined => (
+                    Mark::Done,
+                    if own.is_empty() && at == self.at {
+                        self.step.clone()
+                    } else {
+                        own
+                    },
                 ),
-            )
-            .next("Correct what the message names; the host is then tried again"));
-        }
-        if host.is_external || host.state == "provisioned" {
-            if host.is_on == Some(false) {
-                return Err(Finding::new(
-                    Stage::NoInstance,
-                    At::Instance,
-                    format!("host {full_name} is off"),
-                    format!("{name} is installed, and its host {full_name} is powered off."),
-                )
-                .next(format!(
-                    "Set spec.online of BareMetalHost {full_name} to true"
-                )));
-            }
-            return Ok(format!("host {full_name}, {}", host.state));
-        }
-        let since = host.since.map_or(String::new(), |since| {
-            format!(" for {}", span(self.now.since(since)))
-        });
-        Err(Finding::new(
-            Stage::NoInstance,
-            At::Instance,
-            format!("host {full_name} is {}", host.state),
-            format!(
-                "{name} is not installed yet: host {full_name} is {}{since}.",
-                host.state
-            ),
-        )
-        .next(format!(
-            "Look at the host: oc describe baremetalhosts.metal3.io -n {} {}",
-            host.meta.namespace, host.meta.name
-        )))
-    }
-
-    fn agent_instance(&mut self) -> Result<String, Finding> {
-        let Some(agent) = self.agent else {
-            return Ok(String::new());
-        };
-        let state = if agent.state.is_empty() {
-            "unknown"
-        } else {
-            &agent.state
-        };
-        let info = agent.state_info.clone().unwrap_or_default();
-        let progress = agent.progress.as_deref().unwrap_or_default();
-        let source = format!("{}, status.debugInfo and status.progress", self.object());
-        let text = format!("{state} {progress}: {info}");
-        self.see(source, None, text.trim_end_matches([':', ' ']));
-        let name = self.name();
-        let is_past_write = matches!(
-            progress,
-            "Rebooting" | "Configuring" | "Waiting for ignition" | "Joined" | "Done"
-        );
-        if is_past_write && state != "error" {
-            return Ok(format!("agent {state}, {progress}"));
-        }
-        let at = match progress {
-            "" => state.to_owned(),
-            progress => format!("{state}, {progress}"),
-        };
-        Err(Finding::new(
-            Stage::NoInstance,
-            At::Instance,
-            format!("agent is {at}"),
-            format!(
-                "{name} is not installed: its Agent is {at}{}",
-                match info.as_str() {
-                    "" => ".".to_owned(),
-                    info => format!(": {}", sentence(info)),
+                Ordering::Greater => (Mark::NotReached, own),
+                Ordering::Equal if self.stage == Stage::Unknown => {
+                    (Mark::Unknown, self.step.clone())
                 }
-            ),
-        )
-        .next("Correct what the Agent's conditions name"))
+                Ordering::Equal => (Mark::Stopped, self.step.clone()),
+                Ordering::Less if is_seen => (Mark::Done, own),
+                // Without the agent nobody looks at the boot image.
+                Ordering::Less if at == At::LetIn && !self.is_claim => {
+                    (Mark::Unknown, "no report of skewguard".to_owned())
+                }
+                Ordering::Less => (Mark::Unknown, own),
+            };
+            Step {
+                name: at.name(),
+                mark,
+                text,
+            }
+        };
+        At::all().map(step).collect()
     }
-}
-
-/// A state of a cloud's instance that runs nothing.
-fn is_off(state: &str) -> bool {
-    let state = state.to_ascii_lowercase();
-    [
-        "stopped",
-        "stopping",
-        "terminated",
-        "shutting-down",
-        "deallocated",
-        "poweredoff",
-        "shutoff",
-        "suspended",
-        "failed",
-    ]
-    .iter()
-    .any(|off| state == *off)
 }
 
 /// A text of somebody else as the end of a sentence.
@@ -439,4 +205,9 @@ pub(super) fn sentence(text: &str) -> String {
 /// A moment in the evidence, for a sentence.
 pub(super) fn ago(now: Moment, at: Option<Moment>) -> String {
     at.map_or(String::new(), |at| format!(" {} ago", span(now.since(at))))
+}
+
+/// `1 request`, `2 requests`.
+pub(super) fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

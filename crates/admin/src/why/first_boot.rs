@@ -1,49 +1,41 @@
 //! Machines that got their config, or of which nothing more is seen (pure).
 
 use super::case::Case;
+use super::claims::CONSOLE;
 use super::explain::{Judged, YOUNG};
-use super::finding::{At, Finding, sentence};
+use super::finding::{Counter, Finding, NO_REQUESTS};
 use super::report::Stage;
 use super::request_step::Seen;
+use super::way::At;
 
 impl Case<'_> {
-    /// It was served, and nothing was seen of it since.
+    /// It was served, and nothing was seen of it since. That nothing was is no cause: it stays
+    /// uncertain.
     pub(super) fn served(&mut self, seen: &Seen, judged: Option<&Judged>) -> Finding {
         let name = self.name();
         let ago = self.now.since(seen.last.at);
         let when = self.ago(seen.last.at);
         let image = self.image(judged);
-        let failure = self.first_boot_event();
-        let step = match failure {
-            Some(_) => "it failed".to_owned(),
-            None => format!("nothing seen since {}", seen.last.at.clock()),
-        };
-        let text = if let Some(failure) = failure {
+        let step = format!("nothing seen since {}", seen.last.at.clock());
+        let text = if seen.boots > 2 {
             format!(
-                "{name} got its config {when}, and its first boot failed: {}",
-                sentence(&failure)
-            )
-        } else if seen.count > 2 {
-            format!(
-                "{name} got its config {} times, the last {when}, and never joined: its first boot begins again and again{image}.",
-                seen.count
+                "{name} got its config in {} boots, the last {when}, and neither a certificate request nor a Node of it was seen: its first boot seems to begin again and again{image}.",
+                seen.boots
             )
         } else if ago < YOUNG {
-            format!("{name} got its config {when}, and is in its first boot{image}.")
+            format!("{name} got its config {when}, and may be in its first boot{image}.")
         } else {
             format!(
-                "{name} got its config {when}, and was not seen since: its first boot hangs, or it died there{image}."
+                "{name} got its config {when}; neither a certificate request nor a Node of it was seen since{image}."
             )
         };
         let mut finding = Finding::new(Stage::FirstBoot, At::FirstBoot, step, text);
         for issue in judged.map(|judged| &judged.issues).into_iter().flatten() {
             finding = finding.next(format!("A known issue of its image: {issue}"));
         }
-        self.no_requests();
+        self.unread(&[Counter::Requests, Counter::Nodes, Counter::ServerLogs]);
         self.unseen("the first boot itself: its console, or the node's own reports (install skewguard in the pool)");
-        finding
-            .doubtful(seen.last.is_doubtful)
-            .next("Look at its console: which unit of the first boot loops says why (machine-config-daemon-pull, machine-config-daemon-firstboot)")
+        finding.next(CONSOLE)
     }
 
     /// `; its set's image is 412.86…, which …`.
@@ -75,40 +67,6 @@ impl Case<'_> {
         }
     }
 
-    /// Events of the operator about first boots of the pool (MCO #6124, where the cluster has it): the
-    /// last that is its own.
-    fn first_boot_event(&mut self) -> Option<String> {
-        let pool = self.pool()?;
-        let mut last = None;
-        let names = self.names();
-        let created = self.created();
-        let events = self.index.events("MachineConfigPool", "", &pool);
-        let events = events.iter().rev().filter(|event| {
-            event.reason.eq_ignore_ascii_case("FirstbootFailed") && event.last >= created
-        });
-        for event in events.take(3).copied().collect::<Vec<_>>() {
-            // `Node ip-10-0-1-215 failed during firstboot at stage '…': …`.
-            let message = event.message.to_ascii_lowercase();
-            let is_own = message
-                .split([' ', ',', ';', '\''])
-                .any(|word| names.contains(word));
-            if is_own && last.is_none() {
-                last = Some(event.message.clone());
-            }
-            let whose = if is_own {
-                ""
-            } else {
-                " (of a machine of the pool)"
-            };
-            self.see(
-                format!("Event {} of MachineConfigPool {pool}", event.reason),
-                event.last,
-                format!("{}{whose}", event.message),
-            );
-        }
-        last
-    }
-
     pub(super) fn hidden_request(&mut self, why: &str) -> Finding {
         let name = self.name();
         let waiting = self
@@ -118,7 +76,8 @@ impl Case<'_> {
             .filter(|machine| machine.node.is_none())
             .count();
         self.see("log of the machine-config-server", None, why);
-        self.no_requests();
+        self.unread(&[Counter::Requests, Counter::Nodes]);
+        self.unseen("which of them asked: its console says whether Ignition reaches the machine-config-server");
         Finding::new(
             Stage::Unknown,
             At::Requested,
@@ -128,28 +87,29 @@ impl Case<'_> {
                 if waiting == 1 { " is" } else { "s are" }
             ),
         )
-        .doubtful(true)
         .next("Look at its console: Ignition says there whether it reaches the machine-config-server")
-    }
-
-    fn no_requests(&mut self) {
-        if !self.index.has_requests {
-            self.unseen("certificate requests: none was read (list certificatesigningrequests; oc adm inspect certificatesigningrequests)");
-        }
     }
 
     /// The log was not read, and nothing later was seen.
     pub(super) fn unknown(&mut self, judged: Option<&Judged>) -> Finding {
         let name = self.name();
         let image = self.image(judged);
-        self.no_requests();
+        self.unread(&[Counter::Requests]);
         Finding::new(
             Stage::Unknown,
             At::Requested,
             "not seen",
             format!("Why {name} is no Node cannot be told from what was read: its instance is there, and nothing else of it was seen{image}."),
         )
-        .doubtful(true)
         .next("Give the rights or the files that are named below, or look at its console")
+    }
+
+    /// A certificate request under another name, where certificate requests were read.
+    pub(super) fn after_config(&mut self, seen: &Seen) -> Option<Finding> {
+        if !self.index.ground.has_requests {
+            self.unseen(NO_REQUESTS);
+            return None;
+        }
+        self.of_another_name(seen.last.at)
     }
 }

@@ -2,81 +2,159 @@
 //! another cluster (pure).
 
 use super::case::Case;
-use super::finding::{At, Finding, sentence};
+use super::finding::{Counter, Finding, sentence};
 use super::ignition_server::{Refusal, Request};
-use super::kinds::condition;
+use super::kinds::{Condition, NodePool};
 use super::moment::{Moment, span};
 use super::report::Stage;
+use super::way::At;
 use std::collections::BTreeMap;
 
 /// Seconds by which a clock may differ from another.
 const CLOCKS: u64 = 60;
 
-/// Conditions of a NodePool about its machines, the earliest on their way first.
-const CONDITIONS: [&str; 5] = [
-    "ReachedIgnitionEndpoint",
-    "ValidPlatformImage",
-    "ValidReleaseImage",
+/// Conditions of a NodePool about its machines, beside those about what is valid: the earliest on their
+/// way first.
+const CONDITIONS: [&str; 6] = [
+    "SupportedVersionSkew",
+    "ReconciliationActive",
+    "AWSSecurityGroupAvailable",
     "AllMachinesReady",
+    "ReachedIgnitionEndpoint",
     "AllNodesHealthy",
 ];
 
+/// The conditions of a NodePool that say why its machines do not come, the earliest on their way first.
+fn blame(pool: &NodePool) -> Vec<&Condition> {
+    let rank = |condition: &Condition| {
+        let known = CONDITIONS.iter().position(|kind| *kind == condition.kind);
+        if is_about_validity(condition) {
+            Some(0)
+        } else {
+            known.map(|at| at + 1)
+        }
+    };
+    let bad = pool.conditions.iter();
+    let bad = bad.filter(|condition| condition.status == "False");
+    let mut bad: Vec<_> = bad.filter_map(|one| Some((rank(one)?, one))).collect();
+    bad.sort_by_key(|(rank, _)| *rank);
+    bad.into_iter().map(|(_, condition)| condition).collect()
+}
+
+fn is_about_validity(condition: &Condition) -> bool {
+    condition.kind.starts_with("Valid")
+}
+
+/// Tells if something of a NodePool is not valid: no machine gets a config with it.
+pub(super) fn is_invalid(pool: &NodePool) -> bool {
+    blame(pool).iter().any(|one| is_about_validity(one))
+}
+
 impl Case<'_> {
+    /// A NodePool that wants machines and has none.
+    pub(super) fn node_pool_without_machines(&mut self, pool: &NodePool) -> Finding {
+        let full_name = pool.meta.full_name();
+        let bad = self.see_pool(pool);
+        let wants = format!(
+            "NodePool {full_name} wants {} and has none",
+            super::finding::count(pool.wanted, "machine")
+        );
+        let describe = format!(
+            "Look at the NodePool: oc describe nodepools.hypershift.openshift.io {}",
+            flags(&full_name)
+        );
+        match bad {
+            Some((kind, why)) => Finding::new(
+                Stage::NoInstance,
+                At::Instance,
+                format!("{kind} is False"),
+                format!("{wants}: {kind} is False: {}", sentence(&why)),
+            )
+            .next(describe)
+            .proved(
+                self,
+                format!("NodePool {full_name}, condition {kind}"),
+                &[Counter::Machines],
+            ),
+            None => {
+                self.unseen("why: the log of the control-plane-operator or the capi-provider in the hosted control plane's namespace");
+                Finding::new(
+                    Stage::NoInstance,
+                    At::Instance,
+                    "no Machine is made",
+                    format!("{wants}, and no condition of it says why."),
+                )
+                .next(describe)
+            }
+        }
+    }
+
     /// The finding of a machine whose Node is in a hosted cluster.
     pub(super) fn hosted(&mut self) -> Finding {
-        let bad = self.bad_condition();
+        let facts = self.facts;
+        let name_of_pool = self.node_pool();
+        let pool = facts
+            .node_pools
+            .iter()
+            .find(|of| of.meta.full_name() == name_of_pool);
+        let bad = pool.and_then(|pool| self.see_pool(pool));
         let by_log = self.by_ignition_log();
-        let (name, pool) = (self.name(), self.node_pool());
+        let name = self.name();
         self.unseen("its Node and certificate requests: they are in the hosted cluster");
         match (by_log, bad) {
+            (Some(finding), Some((kind, why))) if finding.stage == Stage::RequestRefused && kind.starts_with("Valid") => {
+                let sentence = format!(
+                    "{name} does not get its config: its NodePool {name_of_pool} says {kind} is False: {} {}",
+                    sentence(&why), finding.sentence
+                );
+                finding.retold(Stage::RequestRefused, sentence, None)
+            }
             (Some(finding), _) => finding,
-            (None, Some(("ReachedIgnitionEndpoint", why))) => Finding::new(
+            (None, Some((kind, why))) if kind == "ReachedIgnitionEndpoint" => Finding::new(
                 Stage::NoRequest,
                 At::Requested,
                 "ReachedIgnitionEndpoint is False",
-                format!("No machine of NodePool {pool} has reached the ignition server, {name} among them: {}", sentence(&why)),
+                format!("No machine of NodePool {name_of_pool} has reached the ignition server, {name} among them: {}", sentence(&why)),
             )
             .next(ROUTE),
+            (None, Some((kind, why))) if kind.starts_with("Valid") => Finding::new(
+                Stage::RequestRefused,
+                At::Served,
+                format!("{kind} is False"),
+                format!("{name} does not get its config, as it seems: its NodePool {name_of_pool} says {kind} is False: {}", sentence(&why)),
+            )
+            .next(format!("Look at the NodePool: oc describe nodepools.hypershift.openshift.io {}", flags(&name_of_pool))),
             (None, Some((kind, why))) => Finding::new(
                 Stage::Unknown,
                 At::Requested,
                 format!("{kind} is False"),
-                format!("Why {name} is no Node cannot be told from here; its NodePool {pool} says {kind} is False: {}", sentence(&why)),
-            )
-            .doubtful(true),
+                format!("Why {name} is no Node cannot be told from here; its NodePool {name_of_pool} says {kind} is False: {}", sentence(&why)),
+            ),
             (None, None) => Finding::new(
                 Stage::Unknown,
                 At::Requested,
                 "not seen from here",
                 format!("Why {name} is no Node cannot be told from here: its config comes from HyperShift's ignition server."),
-            )
-            .doubtful(true),
+            ),
         }
+    }
+
+    /// The first condition of a NodePool that says why; each goes into the evidence.
+    fn see_pool(&mut self, pool: &NodePool) -> Option<(String, String)> {
+        let full_name = pool.meta.full_name();
+        let bad = blame(pool);
+        for condition in &bad {
+            let text = format!("{}: {}", condition.status, condition.says());
+            let source = format!("NodePool {full_name}, condition {}", condition.kind);
+            self.see(source, condition.since, text);
+        }
+        let first = bad.first()?;
+        Some((first.kind.clone(), first.says()))
     }
 
     fn node_pool(&self) -> String {
         let pool = self.machine.and_then(|machine| machine.node_pool.clone());
         pool.unwrap_or_default()
-    }
-
-    /// The first condition of its NodePool that is False; each goes into the evidence.
-    fn bad_condition(&mut self) -> Option<(&'static str, String)> {
-        let (facts, pool) = (self.facts, self.node_pool());
-        let pools = &mut facts.node_pools.iter();
-        let conditions = &pools.find(|of| of.meta.full_name() == pool)?.conditions;
-        let mut bad = None;
-        for kind in CONDITIONS {
-            let Some(condition) = condition(conditions, kind) else {
-                continue;
-            };
-            let text = format!("{}: {}", condition.status, condition.says());
-            let source = format!("NodePool {pool}, condition {kind}");
-            self.see(source, condition.since, text);
-            if condition.status == "False" && bad.is_none() {
-                bad = Some((kind, condition.says()));
-            }
-        }
-        bad
     }
 
     /// The finding by the log of the ignition server, where that says something.
@@ -143,7 +221,6 @@ impl Case<'_> {
             format!("none since {}", since.clock()),
             format!("{name} is up, and no machine of NodePool {pool}'s cluster has asked for a config in {age}{far}: user data, network or route."),
         )
-        .doubtful(!is_whole)
         .next(ROUTE)
     }
 
@@ -195,7 +272,6 @@ impl Case<'_> {
                 "cannot be told apart",
                 format!("Whether {name} got its config cannot be told apart: the ignition server's log has no addresses, and served {served} of {} since it was made.", requests(own.len())),
             )
-            .doubtful(true)
             .next("Look at its console: Ignition says there whether it reaches the ignition server");
         }
         let last = own.last().map_or(self.now, |request| request.at);
@@ -204,11 +280,10 @@ impl Case<'_> {
             At::FirstBoot,
             format!("nothing seen since {}", last.clock()),
             format!(
-                "{name} got its config {}, as the only machine that was made since then, and was not seen since: its first boot hangs, or it died there.",
+                "{name} got its config {}, as the only machine that was made since then; its Node and its certificate request are in the hosted cluster.",
                 self.ago(last)
             ),
         )
-        .doubtful(true)
         .next("Look at its console, and in the hosted cluster: oc get csr")
     }
 }

@@ -1,14 +1,56 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
 use super::facts::Facts;
+use super::finding::{NO_MACHINES, NO_NODES, NO_REQUESTS};
 use super::kinds::{Host, Machine, Node};
+use super::moment::Moment;
 use super::records::{CertificateRequest, Event, Report};
+use super::remade::Deletion;
 use crate::audit::Unread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+/// The kinds that were read, if there are any objects of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ground {
+    pub(super) has_machines: bool,
+    pub(super) has_nodes: bool,
+    pub(super) has_requests: bool,
+}
+
+impl Ground {
+    fn new(facts: &Facts, unread: &[Unread]) -> Self {
+        // A list as the API server gave it says that there is none.
+        let is_listed = |what: &str| {
+            facts.is_live && !unread.iter().any(|unread| unread.what.starts_with(what))
+        };
+        Self {
+            has_machines: !facts.machines.is_empty() || is_listed("machines"),
+            has_nodes: !facts.nodes.is_empty() || is_listed("nodes"),
+            has_requests: !facts.requests.is_empty() || is_listed("certificatesigningrequests"),
+        }
+    }
+
+    /// The kinds that were not read, without which something more may wait.
+    pub(super) fn missing(self) -> Vec<String> {
+        let kinds = [
+            (self.has_machines, NO_MACHINES),
+            (self.has_nodes, NO_NODES),
+            (self.has_requests, NO_REQUESTS),
+        ];
+        let missing = kinds.into_iter().filter(|(is_read, _)| !is_read);
+        missing.map(|(_, what)| what.to_owned()).collect()
+    }
+}
+
+/// A node that is nobody's, by its requests for a first certificate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stranger<'a> {
+    pub(super) first: Option<Moment>,
+    pub(super) last: &'a CertificateRequest,
+}
+
 pub(super) struct Index<'a> {
-    facts: &'a Facts,
     pub(super) nodes: BTreeMap<String, &'a Node>,
     /// By the Machine that a Node names.
     pub(super) nodes_of_machines: BTreeMap<&'a str, &'a Node>,
@@ -23,8 +65,24 @@ pub(super) struct Index<'a> {
     pub(super) hosts: BTreeMap<(&'a str, &'a str), &'a Host>,
     /// Addresses of what is in this cluster.
     pub(super) known: BTreeSet<IpAddr>,
-    /// Certificate requests were read, if there are any.
-    pub(super) has_requests: bool,
+    hosts_by_name: BTreeMap<String, &'a Host>,
+    /// Nodes by their addresses that no Machine is linked to.
+    pub(super) free_nodes: BTreeMap<IpAddr, &'a Node>,
+    pub(super) ground: Ground,
+    /// By the first part of the name of their node.
+    requests_by_short: BTreeMap<&'a str, Vec<&'a CertificateRequest>>,
+    /// The nodes of requests for a first certificate that are nobody's, the oldest first.
+    pub(super) strangers: Vec<Stranger<'a>>,
+    /// Machines, hosts and agents with an instance that wait, and have no request under their name.
+    pub(super) unnamed: usize,
+    /// Full names of the NodePools that have Machines.
+    pub(super) pools_with_machines: BTreeSet<&'a str>,
+    /// The Machines of machine.openshift.io that have another copy in the Cluster API, by name.
+    twins: BTreeMap<&'a str, &'a Machine>,
+    /// Machines that health checks deleted, by namespace and the name of their set.
+    pub(super) deleted: BTreeMap<(&'a str, &'a str), Vec<Deletion<'a>>>,
+    /// Events about first boots that failed, by the node that they name in lower case.
+    pub(super) boot_failures: BTreeMap<String, Vec<&'a Event>>,
     /// Names that the approver finds Machines by, in lower case.
     pub(super) internal_names: BTreeMap<String, &'a str>,
 }
@@ -38,18 +96,32 @@ impl<'a> Index<'a> {
             }
         }
         let mut requests: BTreeMap<&str, Vec<&CertificateRequest>> = BTreeMap::new();
+        let mut requests_by_short: BTreeMap<&str, Vec<&CertificateRequest>> = BTreeMap::new();
         for request in &facts.requests {
             if let Some(node) = &request.node {
                 requests.entry(node).or_default().push(request);
+                let short = node.split('.').next().unwrap_or(node);
+                requests_by_short.entry(short).or_default().push(request);
             }
         }
         let mut events: BTreeMap<_, Vec<&Event>> = BTreeMap::new();
+        let mut deleted: BTreeMap<_, Vec<Deletion<'_>>> = BTreeMap::new();
+        let mut boot_failures: BTreeMap<String, Vec<&Event>> = BTreeMap::new();
         let mut told: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
         for event in &facts.events {
             let about = (&*event.kind, &*event.namespace, &*event.name);
             events.entry(about).or_default().push(event);
             if let Some(host) = &event.agent {
                 told.entry(host).or_default().push(event);
+            }
+            if let Some(deletion) = Deletion::of(event)
+                && let Some(set) = deletion.set()
+            {
+                let key = (&*event.namespace, set);
+                deleted.entry(key).or_default().push(deletion);
+            }
+            if let Some(node) = failed_node(event) {
+                boot_failures.entry(node).or_default().push(event);
             }
         }
         let host = |host: &'a Host| Some(((&*host.meta.namespace, host.machine.as_deref()?), host));
@@ -59,8 +131,7 @@ impl<'a> Index<'a> {
         let agent_ips = facts.agents.iter().flat_map(|agent| &agent.addresses);
         let others = host_ips.chain(node_ips).chain(agent_ips).copied();
         let nodes = facts.nodes.values();
-        Self {
-            facts,
+        let mut index = Self {
             nodes: nodes
                 .clone()
                 .map(|node| (node.name.to_ascii_lowercase(), node))
@@ -78,25 +149,107 @@ impl<'a> Index<'a> {
             told,
             hosts: facts.hosts.iter().filter_map(host).collect(),
             known: machine_ips.chain(others).collect(),
-            has_requests: !facts.requests.is_empty()
-                || facts.is_live
-                    && !unread
-                        .iter()
-                        .any(|unread| unread.what.starts_with("certificatesigningrequests")),
+            hosts_by_name: (facts.hosts.iter())
+                .map(|host| (host.meta.full_name(), host))
+                .collect(),
+            free_nodes: free_nodes(facts),
+            ground: Ground::new(facts, unread),
             internal_names: internal_names(facts),
+            requests_by_short,
+            strangers: Vec::new(),
+            unnamed: 0,
+            pools_with_machines: (facts.machines.iter())
+                .filter_map(|machine| machine.node_pool.as_deref())
+                .collect(),
+            twins: twins(facts),
+            deleted,
+            boot_failures,
+        };
+        index.find_strangers(facts);
+        index
+    }
+
+    /// Finds the requests for a first certificate that are nobody's, and counts who waits without one.
+    fn find_strangers(&mut self, facts: &'a Facts) {
+        let mut left: BTreeMap<&str, Stranger<'a>> = BTreeMap::new();
+        for request in facts.requests.iter().filter(|request| request.is_first) {
+            let Some(node) = request.node.as_deref() else {
+                continue;
+            };
+            if request.denied.is_some() || self.nodes.contains_key(node) {
+                continue;
+            }
+            let stranger = left.entry(node).or_insert(Stranger {
+                first: request.created,
+                last: request,
+            });
+            stranger.first = stranger.first.min(request.created);
+            if request.created >= stranger.last.created {
+                stranger.last = request;
+            }
         }
+        let mut unnamed = 0;
+        let mut meet = |names: &mut dyn Iterator<Item = String>, waits: bool| {
+            let mut is_named = false;
+            for name in names {
+                for request in self.first_requests(&name) {
+                    is_named = true;
+                    left.remove(request.node.as_deref().unwrap_or_default());
+                }
+            }
+            unnamed += usize::from(waits && !is_named);
+        };
+        for machine in &facts.machines {
+            let host = self.host_of(machine).into_iter().flat_map(Host::names);
+            let is_up = machine.provider_id.is_some() || !machine.addresses.is_empty();
+            let waits = machine.node.is_none() && !machine.is_deleting && is_up;
+            meet(
+                &mut machine.names().chain(host),
+                waits && !machine.is_failed(),
+            );
+        }
+        for host in facts.hosts.iter().filter(|host| host.machine.is_none()) {
+            let is_here = host.names().any(|name| self.nodes.contains_key(&name));
+            meet(
+                &mut host.names(),
+                host.is_wanted && !host.is_external && !is_here,
+            );
+        }
+        for agent in &facts.agents {
+            meet(&mut agent.names(), agent.is_bound && !agent.is_over());
+        }
+        self.unnamed = unnamed;
+        self.strangers = left.into_values().collect();
+        self.strangers.sort_by_key(|stranger| stranger.first);
+    }
+
+    /// The requests for a first certificate of a node of this name, whole or its first part, the oldest
+    /// first.
+    pub(super) fn first_requests(&self, name: &str) -> Vec<&'a CertificateRequest> {
+        let whole = self.requests.get(name);
+        let is_short = !name.contains(['.', ':']) && !name.starts_with("localhost");
+        let short = self.requests_by_short.get(name).filter(|_| is_short);
+        let found = whole.or(short).into_iter().flatten().copied();
+        let mut found: Vec<_> = found.filter(|request| request.is_first).collect();
+        found.sort_by_key(|request| request.created);
+        found
+    }
+
+    /// Tells if this copy of a Machine is the one that counts: between the two Machine APIs each has two.
+    pub(super) fn counts(&self, machine: &Machine) -> bool {
+        let Some(twin) = self.twins.get(&*machine.meta.name) else {
+            return true;
+        };
+        let is_of_cluster_api = twin.authority.as_deref() == Some("ClusterAPI");
+        machine.is_of_cluster_api == is_of_cluster_api
     }
 
     /// The host of a Machine, by its annotation, else by the host's consumer.
     pub(super) fn host_of(&self, machine: &Machine) -> Option<&'a Host> {
-        let by_annotation = machine.host.as_deref().and_then(|full_name| {
-            let mut hosts = self.facts.hosts.iter();
-            hosts.find(|host| host.meta.full_name() == full_name)
-        });
-        by_annotation.or_else(|| {
-            let key = (&*machine.meta.namespace, &*machine.meta.name);
-            self.hosts.get(&key).copied()
-        })
+        let named = machine.host.as_deref();
+        let named = named.and_then(|name| self.hosts_by_name.get(name));
+        let key = (&*machine.meta.namespace, &*machine.meta.name);
+        named.or_else(|| self.hosts.get(&key)).copied()
     }
 
     /// The Events about an object, the oldest first.
@@ -123,4 +276,40 @@ fn internal_names(facts: &Facts) -> BTreeMap<String, &str> {
         }
     }
     names
+}
+
+/// The Nodes that no Machine is linked to, by their addresses.
+fn free_nodes(facts: &Facts) -> BTreeMap<IpAddr, &Node> {
+    let taken: BTreeSet<&str> = (facts.machines.iter())
+        .filter_map(|machine| machine.node.as_deref())
+        .collect();
+    let free = facts.nodes.values();
+    let free = free.filter(|node| node.machine.is_none() && !taken.contains(&*node.name));
+    free.flat_map(|node| node.addresses.iter().map(move |address| (*address, node)))
+        .collect()
+}
+
+/// The node of an Event about a first boot that failed, which the machine-config-server makes of what
+/// the node told it: `Node ip-10-0-1-215 failed during firstboot at stage '…': …`.
+fn failed_node(event: &Event) -> Option<String> {
+    if event.kind != "MachineConfigPool" || !event.reason.eq_ignore_ascii_case("FirstbootFailed") {
+        return None;
+    }
+    let (_, rest) = event.message.split_once("Node ")?;
+    let node = rest.split([' ', ',', ';', ':']).next()?;
+    Some(node.trim_end_matches('.').to_ascii_lowercase())
+}
+
+/// The Machines that have a copy in each of the two Machine APIs: that of machine.openshift.io says
+/// which one counts.
+fn twins(facts: &Facts) -> BTreeMap<&str, &Machine> {
+    let machines = facts.machines.iter();
+    let copies: BTreeSet<&str> = machines
+        .clone()
+        .filter(|machine| machine.is_of_cluster_api && machine.node_pool.is_none())
+        .map(|machine| &*machine.meta.name)
+        .collect();
+    let own = machines.filter(|machine| !machine.is_of_cluster_api && machine.authority.is_some());
+    let own = own.filter(|machine| copies.contains(&*machine.meta.name));
+    own.map(|machine| (&*machine.meta.name, machine)).collect()
 }

@@ -5,18 +5,25 @@
 //! by somebody else: the Machine API, the machine-config-server, the node's own agent, the
 //! machine-approver.
 
+mod advice;
 mod case;
+mod claims;
 mod explain;
 mod finding;
 mod first_boot;
 mod hosted;
 mod index;
-mod later;
+mod instance;
+mod log_report;
+mod node;
+mod pending;
 mod remade;
 mod report;
 mod request_step;
 mod request_words;
-mod told;
+mod sets;
+mod subjects;
+mod way;
 
 use skewguard_cluster::kinds::ignition_specs;
 use skewguard_cluster::logs::{ignition_server, server_line, server_log};

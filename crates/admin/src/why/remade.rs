@@ -1,72 +1,164 @@
-//! Machines that a health check deletes before they can join (pure).
+//! Machines that a health check deletes and their set makes anew, again and again (pure).
 
 use super::case::Case;
-use super::facts::Facts;
-use super::finding::Finding;
+use super::finding::{Finding, count};
+use super::index::Index;
 use super::kinds::Machine;
 use super::moment::{Moment, span};
-use super::records::HealthCheck;
+use super::records::{Event, HealthCheck};
 use super::report::Stage;
 use std::collections::BTreeMap;
 
-impl Case<'_> {
-    /// A health check that deletes machines of its set before they join.
-    pub(super) fn remade(&mut self, finding: &Finding) -> Option<Finding> {
-        let machine = self.machine?;
-        if matches!(finding.stage, Stage::Joined) {
+/// A Machine that a health check deleted, by the Event about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Deletion<'a> {
+    machine: &'a str,
+    at: Option<Moment>,
+    check: Option<&'a str>,
+    /// It had a Node; unknown where the Event does not say.
+    had_node: Option<bool>,
+}
+
+impl<'a> Deletion<'a> {
+    /// Of `Machine NAMESPACE/CHECK/MACHINE/NODE has been remediated by …`, where NODE is empty for a
+    /// Machine that had none.
+    pub(super) fn of(event: &'a Event) -> Option<Self> {
+        if event.reason != "MachineDeleted" || event.kind != "Machine" {
             return None;
         }
-        let (_, set) = machine.owner.as_ref()?;
-        let check = check_of(self.facts, machine)?;
-        let deleted = deleted(self.facts, machine);
-        let last = deleted.values().max().copied().flatten();
-        for (name, at) in deleted.iter().take(5) {
-            let text = "MachineDeleted: the MachineHealthCheck deleted it".to_owned();
+        let names = event.message.strip_prefix("Machine ");
+        let names = names.and_then(|rest| rest.split_once(" has been remediated"));
+        let mut parts = names.map(|(names, _)| names.split('/').skip(1));
+        let check = parts.as_mut().and_then(Iterator::next);
+        let node = parts.and_then(|mut parts| parts.nth(1));
+        Some(Self {
+            machine: &event.name,
+            at: event.last,
+            check: check.filter(|check| !check.is_empty()),
+            had_node: node.map(|node| !node.is_empty()),
+        })
+    }
+
+    /// The set that made it, by its name.
+    pub(super) fn set(&self) -> Option<&'a str> {
+        self.machine.rsplit_once('-').map(|(set, _)| set)
+    }
+}
+
+/// The Machines of a Machine's set that a health check deleted, each once.
+fn deleted<'a>(index: &Index<'a>, machine: &Machine) -> Vec<Deletion<'a>> {
+    let Some((_, set)) = &machine.owner else {
+        return Vec::new();
+    };
+    let key = (&*machine.meta.namespace, &**set);
+    let all = index.deleted.get(&key).into_iter().flatten();
+    let all = all.filter(|deletion| deletion.machine != machine.meta.name);
+    let each: BTreeMap<&str, &Deletion<'_>> = all.map(|one| (one.machine, one)).collect();
+    each.into_values().cloned().collect()
+}
+
+/// Tells if health checks delete the Machines of its set again and again.
+pub(super) fn is_remade(index: &Index<'_>, machine: &Machine) -> bool {
+    deleted(index, machine).len() > 1
+}
+
+impl<'a> Case<'a> {
+    /// The finding, told as a part of the loop in which a health check deletes the machines of its set.
+    pub(super) fn remade(&mut self, finding: Finding) -> Finding {
+        let Some(machine) = self.machine else {
+            return finding;
+        };
+        let deleted = deleted(self.index, machine);
+        if deleted.len() < 2 || finding.stage == Stage::Joined {
+            return finding;
+        }
+        for Deletion {
+            machine: name,
+            at,
+            had_node,
+            ..
+        } in deleted.iter().take(5)
+        {
+            let node = match had_node {
+                Some(true) => ", which had a Node",
+                Some(false) => ", which had no Node",
+                None => "",
+            };
             self.see(
                 format!("Event of Machine {}/{name}", machine.meta.namespace),
                 *at,
-                text,
+                format!("MachineDeleted: the MachineHealthCheck deleted it{node}"),
             );
         }
-        if deleted.len() < 2 {
-            return None;
-        }
-        let first = deleted.values().min().copied().flatten();
-        let timeout = span(check.startup_timeout);
-        let full_name = check.meta.full_name();
-        self.see(
-            format!("MachineHealthCheck {full_name}, spec.nodeStartupTimeout"),
-            None,
-            if check.is_default {
+        let with_node = deleted
+            .iter()
+            .filter(|one| one.had_node == Some(true))
+            .count();
+        let check = self.check_of(machine, &deleted);
+        let begin = loop_words(self.name(), machine, &deleted, check);
+        let inner = finding.sentence.clone();
+        let (why, first) = if with_node == deleted.len() {
+            (
+                ". They had Nodes: their unhealthyConditions are why, and another nodeStartupTimeout changes nothing.".to_owned(),
+                Some("Find out what their Nodes had: oc get events -A --field-selector involvedObject.kind=Node".to_owned()),
+            )
+        } else {
+            let why = self.without_node(check, deleted.len() - with_node, with_node);
+            let first = check.map(|check| {
+                format!(
+                    "Stop the loop until the cause is gone: {}",
+                    keep_command(check)
+                )
+            });
+            (why, first)
+        };
+        finding.retold(Stage::BeingRemade, format!("{begin}{why} {inner}"), first)
+    }
+
+    /// Why a health check deleted machines without a Node.
+    fn without_node(&mut self, check: Option<&HealthCheck>, without: usize, with: usize) -> String {
+        let after = check.map_or(String::new(), |check| {
+            let timeout = span(check.startup_timeout);
+            let full_name = check.meta.full_name();
+            let said = if check.is_default {
                 format!("none: {timeout}")
             } else {
                 timeout.clone()
-            },
-        );
-        let within = match (first, last) {
-            (Some(first), Some(last)) if last > first => format!(" in {}", span(last.since(first))),
-            _ => String::new(),
-        };
-        let of_inner = finding.sentence.clone();
-        let name = self.name();
-        Some(
-            Finding {
-                stage: Stage::BeingRemade,
-                at: finding.at,
-                step: finding.step.clone(),
-                is_certain: finding.is_certain,
-                sentence: format!(
-                    "{name} comes after {} Machines of {set} that MachineHealthCheck {} deleted{within}, because they had no Node after {timeout}. {of_inner}",
-                    deleted.len(),
-                    check.meta.name
-                ),
-                next: vec![format!(
-                    "Stop the loop until the cause is gone: {}",
-                    keep_command(check)
-                )],
-            }
-            .append(&finding.next),
-        )
+            };
+            self.see(
+                format!("MachineHealthCheck {full_name}, spec.nodeStartupTimeout"),
+                None,
+                said,
+            );
+            format!(" after {timeout}")
+        });
+        match with {
+            0 => format!(", because they had no Node{after}."),
+            with => format!(
+                ": {} had no Node{after}, {with} had one and were deleted for their unhealthyConditions.",
+                count(without, "Machine")
+            ),
+        }
+    }
+
+    /// The health check that the Events name, else the one that surely looks after the Machine.
+    fn check_of(&self, machine: &Machine, deleted: &[Deletion<'_>]) -> Option<&'a HealthCheck> {
+        let named = deleted.iter().find_map(|one| one.check);
+        let mut checks = self.facts.checks.iter();
+        match named {
+            Some(name) => checks.find(|check| {
+                check.meta.name == name && check.meta.namespace == machine.meta.namespace
+            }),
+            None => self.covering(machine),
+        }
+    }
+
+    /// The health check that surely looks after a Machine, the one that waits least.
+    fn covering(&self, machine: &Machine) -> Option<&'a HealthCheck> {
+        let checks = self.facts.checks.iter();
+        checks
+            .filter(|check| check.startup_timeout > 0 && check.covers(machine))
+            .min_by_key(|check| check.startup_timeout)
     }
 
     /// Says when a health check will delete it.
@@ -80,7 +172,7 @@ impl Case<'_> {
         ) {
             return finding;
         }
-        let check = check_of(self.facts, machine);
+        let check = self.covering(machine);
         let (Some(check), Some(since)) = (check, machine.since) else {
             return finding;
         };
@@ -96,40 +188,29 @@ impl Case<'_> {
     }
 }
 
-impl Finding {
-    fn append(mut self, next: &[String]) -> Self {
-        self.next.extend_from_slice(next);
-        self
-    }
-}
-
-/// Tells if a health check deletes the Machines of its set again and again.
-pub(super) fn is_remade(facts: &Facts, machine: &Machine) -> bool {
-    check_of(facts, machine).is_some() && deleted(facts, machine).len() > 1
-}
-
-/// The Machines of its set that a health check deleted, and when.
-fn deleted<'f>(facts: &'f Facts, machine: &Machine) -> BTreeMap<&'f str, Option<Moment>> {
-    let Some((_, set)) = &machine.owner else {
-        return BTreeMap::new();
+/// `worker-7 comes after 4 Machines of worker that MachineHealthCheck workers deleted in 33 minutes`.
+fn loop_words(
+    name: &str,
+    machine: &Machine,
+    deleted: &[Deletion<'_>],
+    check: Option<&HealthCheck>,
+) -> String {
+    let times = || deleted.iter().filter_map(|one| one.at);
+    let within = match (times().min(), times().max()) {
+        (Some(first), Some(last)) if last > first => format!(" in {}", span(last.since(first))),
+        _ => String::new(),
     };
-    let start = format!("{set}-");
-    facts
-        .events
-        .iter()
-        .filter(|event| event.reason == "MachineDeleted" && event.kind == "Machine")
-        .filter(|event| event.namespace == machine.meta.namespace)
-        .filter(|event| event.name.starts_with(&start) && event.name != machine.meta.name)
-        .map(|event| (&*event.name, event.last))
-        .collect()
-}
-
-/// The health check that surely looks after a Machine, the one that waits least.
-fn check_of<'f>(facts: &'f Facts, machine: &Machine) -> Option<&'f HealthCheck> {
-    let checks = facts.checks.iter();
-    checks
-        .filter(|check| check.startup_timeout > 0 && check.covers(machine))
-        .min_by_key(|check| check.startup_timeout)
+    let named = deleted.iter().find_map(|one| one.check);
+    let named = named.or(check.map(|check| &*check.meta.name));
+    let by = named.map_or_else(
+        || "a MachineHealthCheck".to_owned(),
+        |name| format!("MachineHealthCheck {name}"),
+    );
+    let set = machine.owner.as_ref().map_or("", |(_, set)| set);
+    format!(
+        "{name} comes after {} of {set} that {by} deleted{within}",
+        count(deleted.len(), "Machine")
+    )
 }
 
 /// The command that keeps a health check from deleting machines without a Node.

@@ -1,5 +1,6 @@
 //! The answer of `why`, serialised as `WhyReport`: fields are only ever added.
 
+use super::finding::Proof;
 use crate::audit::{Origin, Unread};
 use serde::Serialize;
 
@@ -18,6 +19,9 @@ pub(crate) struct WhyReport {
     /// Machines that wait for less than ten minutes.
     pub(crate) young: usize,
     pub(crate) server_log: LogReport,
+    /// Kinds that were not read, of which something more may wait.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unseen: Vec<String>,
     /// Things that could not be read, and why.
     pub(crate) unread: Vec<Unread>,
 }
@@ -82,7 +86,8 @@ pub(crate) struct Evidence {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Explanation {
-    /// `Machine`, `BareMetalHost`, `Agent` or `MachineSet`.
+    /// `Machine`, `BareMetalHost`, `Agent`, `MachineSet`, `NodePool`, or
+    /// `CertificateSigningRequest` of a node without a Machine.
     pub(crate) kind: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) namespace: String,
@@ -95,8 +100,10 @@ pub(crate) struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) age_seconds: Option<u64>,
     pub(crate) stage: Stage,
-    /// Nothing that was read contradicts it, and what would was read.
+    /// It has a proof.
     pub(crate) is_certain: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) proof: Option<Proof>,
     pub(crate) sentence: String,
     /// Things to do.
     pub(crate) next: Vec<String>,

@@ -1,6 +1,7 @@
 //! A machine's requests in the machine-config-server's logs (pure).
 
 use super::case::Case;
+use super::finding::count;
 use super::moment::{Moment, span};
 use super::server_line::FailureKind;
 use super::server_log::{Outcome, Request};
@@ -19,9 +20,8 @@ pub(super) enum Asked {
     /// It did not ask, as far back as this.
     Not {
         since: Moment,
-        /// The logs go back to its beginning, all servers' logs are there, and its addresses are
-        /// known.
-        is_certain: bool,
+        /// All logs have all since then, and no request in them may be its own.
+        is_told_apart: bool,
         /// It connected, and did not trust the server.
         distrust: Option<Moment>,
     },
@@ -33,6 +33,8 @@ pub(super) enum Asked {
 pub(super) struct Seen {
     pub(super) address: IpAddr,
     pub(super) count: usize,
+    /// Boots that the requests are of: Ignition tries again within seconds, a boot takes minutes.
+    pub(super) boots: usize,
     pub(super) first: Moment,
     pub(super) last: Request,
     pub(super) failure: Option<(FailureKind, String)>,
@@ -79,6 +81,7 @@ impl Case<'_> {
                 seen = Some(Seen {
                     address: *address,
                     count,
+                    boots: boots(&own),
                     first: first.at,
                     last: **last,
                     failure,
@@ -120,18 +123,6 @@ impl Case<'_> {
             let why = self.hidden(is_hidden, asked, pool.as_deref(), since);
             return Asked::Hidden { why };
         }
-        let is_whole = begin.is_some_and(|begin| begin <= from.plus(2 * CLOCKS))
-            && self.has_all_logs()
-            && logs.peers_left_out == 0
-            && logs.sources.iter().all(|source| source.cut.is_none());
-        if !is_whole {
-            self.unseen(match begin {
-                Some(begin) => format!(
-                    "what the machine-config-servers served before {begin}, or elsewhere: their logs do not have it"
-                ),
-                None => NO_LOG.to_owned(),
-            });
-        }
         if strangers > 0 {
             self.unseen(format!(
                 "whose the requests of {strangers} address{} are that no Machine, host or Node has",
@@ -140,24 +131,62 @@ impl Case<'_> {
         }
         Asked::Not {
             since,
-            is_certain: is_whole && strangers == 0 && (!is_unaddressed || asked == 0),
+            is_told_apart: strangers == 0 && (!is_unaddressed || asked == 0),
             distrust,
         }
     }
 
-    /// Tells if the log of each server was read.
-    fn has_all_logs(&mut self) -> bool {
+    /// What of the machine-config-servers' logs since it is there was not read, or not understood.
+    pub(super) fn missing_logs(&self) -> Vec<String> {
+        let logs = &self.facts.logs;
+        if logs.sources.is_empty() {
+            return vec![NO_LOG.to_owned()];
+        }
+        let mut missing = Vec::new();
+        missing.extend(self.missing_servers());
+        let begin = logs.begin();
+        let from = self.created().unwrap_or(Moment(0));
+        if begin.is_none_or(|begin| begin > from) {
+            let before = begin.map_or_else(|| "they end".to_owned(), |begin| begin.to_string());
+            missing.push(format!(
+                "what the machine-config-servers served before {before}, or elsewhere: their logs do not have it"
+            ));
+        }
+        let cut = logs.sources.iter().filter(|source| source.cut.is_some());
+        missing.extend(cut.map(|source| format!("the rest of the log of {}", source.name)));
+        if logs.peers_left_out > 0 {
+            missing.push("requests of more addresses than are kept".to_owned());
+        }
+        let odd = logs.unknown + logs.without_address;
+        if odd > 0 {
+            missing.push(format!(
+                "what {} of the machine-config-servers' logs {}, which {} not understood",
+                count(odd, "line"),
+                if odd == 1 { "says" } else { "say" },
+                if odd == 1 { "is" } else { "are" },
+            ));
+        }
+        missing
+    }
+
+    /// Servers whose log was not read.
+    fn missing_servers(&self) -> Option<String> {
         let facts = self.facts;
         let read = facts.logs.sources.len();
         let masters = facts.nodes.values().filter(|node| node.is_control_plane);
         let wanted = facts.servers.len().max(masters.count());
-        if read < wanted {
-            self.unseen(format!(
+        if wanted == 0 {
+            return Some(
+                "how many machine-config-servers there are: the control plane's Nodes, or the pods in openshift-machine-config-operator"
+                    .to_owned(),
+            );
+        }
+        (read < wanted).then(|| {
+            format!(
                 "the logs of {} of {wanted} machine-config-servers",
                 wanted - read
-            ));
-        }
-        read >= wanted
+            )
+        })
     }
 
     fn hidden(&self, is_hidden: bool, asked: usize, pool: Option<&str>, since: Moment) -> String {
@@ -224,5 +253,18 @@ impl Case<'_> {
         format!("{} ago", span(self.now.since(at)))
     }
 }
+
+/// The number of boots that requests are of, in the order of time.
+fn boots(requests: &[&Request]) -> usize {
+    let gaps = requests.windows(2).filter(|pair| match pair {
+        [one, next] => next.at.since(one.at) > SAME_BOOT,
+        _ => false,
+    });
+    1 + gaps.count()
+}
+
+/// Seconds between two requests of one boot, at most: Ignition waits ten for an answer, and at most five
+/// between tries.
+const SAME_BOOT: u64 = 45;
 
 const NO_LOG: &str = "requests for its config: the machine-config-server's logs (get pods/log in openshift-machine-config-operator; a must-gather has them)";

@@ -2,13 +2,20 @@
 
 use super::case::Case;
 use super::explain::Judged;
-use super::finding::{At, Finding, sentence};
+use super::finding::{Counter, Finding, sentence};
 use super::ignition_specs::{images_of_agent, of_agent, of_image};
 use super::moment::{Moment, span};
 use super::report::Stage;
 use super::request_step::Seen;
 use super::server_line::FailureKind;
+use super::way::At;
 use crate::version::ImageVersion;
+
+/// What could say otherwise where a request was refused.
+const REFUSED_AGAINST: &[Counter] = &[Counter::Requests, Counter::Nodes, Counter::ServerLogs];
+
+/// What could say otherwise where none was made.
+const NOT_ASKED_AGAINST: &[Counter] = REFUSED_AGAINST;
 
 impl Case<'_> {
     pub(super) fn refused_request(&mut self, seen: &Seen) -> Finding {
@@ -40,9 +47,8 @@ impl Case<'_> {
                 format!("refused{status}"),
                 sentence,
             )
-            .doubtful(seen.last.is_doubtful)
         };
-        match kind {
+        let finding = match kind {
             FailureKind::NoPool => {
                 let finding = made(format!("{begin}: there is no MachineConfigPool {pool}."));
                 let others = &self.facts.pools;
@@ -66,25 +72,52 @@ impl Case<'_> {
             }
             FailureKind::Write => made(format!("{begin}: the connection broke while it was sent: {}", sentence(error)))
                 .next("Look at the network and the load balancer of port 22623 between the machine and the control plane (MTU)"),
+        };
+        if seen.last.is_doubtful {
+            self.unseen("whose the failure is: others asked for the same pool at the same time");
+            self.unread(REFUSED_AGAINST);
+            return finding;
         }
+        finding.proved(self, "log of the machine-config-server", REFUSED_AGAINST)
     }
 
     fn unreachable_request(&self) -> Finding {
-        Finding::new(Stage::Unknown, At::Served, "", String::new()).doubtful(true)
+        Finding::new(Stage::Unknown, At::Served, "", String::new())
     }
 
     /// It is up, and did not ask.
     pub(super) fn not_asked(
         &mut self,
         since: Moment,
-        is_certain: bool,
+        is_told_apart: bool,
         distrust: Option<Moment>,
         judged: Option<&Judged>,
     ) -> Finding {
-        let name = self.name();
         self.see_nothing(since);
+        let is_whole = self.missing_logs().is_empty();
+        let (finding, is_cause) =
+            self.why_not_asked((since, is_whole && is_told_apart), distrust, judged);
+        if !is_told_apart || !is_cause {
+            self.unread(NOT_ASKED_AGAINST);
+            return finding;
+        }
+        finding.proved(
+            self,
+            "logs of all machine-config-servers",
+            NOT_ASKED_AGAINST,
+        )
+    }
+
+    /// The finding, and whether what it says follows from what was read.
+    fn why_not_asked(
+        &mut self,
+        (since, is_whole): (Moment, bool),
+        distrust: Option<Moment>,
+        judged: Option<&Judged>,
+    ) -> (Finding, bool) {
+        let name = self.name();
         let age = span(self.now.since(since));
-        let begin = if is_certain {
+        let begin = if is_whole {
             format!("{name} is up and has not asked for its config in {age}")
         } else {
             format!(
@@ -99,35 +132,75 @@ impl Case<'_> {
                 step.clone(),
                 format!("{begin}{why}"),
             )
-            .doubtful(!is_certain)
         };
         if let Some(at) = distrust {
-            let when = self.ago(at);
-            self.see(
-                "log of the machine-config-server",
-                Some(at),
-                "TLS: the client rejects the server's certificate",
-            );
-            let finding = made(format!(
-                ": it reached the machine-config-server {when} and does not trust its certificate."
-            ));
-            return self.about_authority(finding);
+            return self.distrusts(at, &made);
         }
         if let Some(finding) = self.unreadable_pointer(&begin, &step, judged) {
-            return finding;
+            return (finding, false);
         }
+        // A client that distrusts the server is in the server's log.
         if let Some(why) = self.wrong_authority() {
-            return self.about_authority(made(format!(": {why}.")));
+            let finding = made(format!(": {why}."));
+            return (self.about_authority(finding), false);
         }
         if let Some(finding) = self.wrong_host(&begin, &step) {
-            return finding;
+            return (finding, false);
         }
-        made(": user data, network or load balancer.".to_owned())
+        let finding = made(": user data, network or load balancer.".to_owned())
             .next("Look at its console: Ignition says there what it asks for, and the error")
-            .next(format!(
-                "From its network: curl -k https://{}:22623/healthz",
-                self.facts.server_host.as_deref().unwrap_or("API-INT")
-            ))
+            .next(self.curl());
+        (finding, true)
+    }
+
+    fn curl(&self) -> String {
+        let host = self.facts.server_host.as_deref().unwrap_or("API-INT");
+        format!("From its network: curl -k https://{host}:22623/healthz")
+    }
+
+    /// A machine that rejects the server's certificate: its Ignition says no more than that, whether for
+    /// its authority, its name or its dates by the machine's clock.
+    fn distrusts(&mut self, at: Moment, made: &dyn Fn(String) -> Finding) -> (Finding, bool) {
+        let when = self.ago(at);
+        self.see(
+            "log of the machine-config-server",
+            Some(at),
+            "TLS: the client rejects the server's certificate (bad certificate)",
+        );
+        let begin =
+            format!(": it reached the machine-config-server {when} and rejects its certificate");
+        if let Some(why) = self.expired_authority() {
+            return (self.about_authority(made(format!("{begin}: {why}."))), true);
+        }
+        match self.trusts_server() {
+            Some(false) => {
+                let why = "its user data trusts another CA than the machine-config-server's";
+                (self.about_authority(made(format!("{begin}: {why}."))), true)
+            }
+            Some(true) => {
+                self.unseen("which of the two: its console has Ignition's error, and its clock");
+                let why = "its user data has the machine-config-server's CA, which leaves the name or the machine's clock";
+                let finding = made(format!("{begin}: {why}."));
+                (self.about_clock(finding), false)
+            }
+            None => {
+                self.unseen(self.no_user_data());
+                let why = "its authority, its name, or its dates by the machine's clock";
+                let finding = made(format!("{begin}: {why}."));
+                let finding = finding.next(format!(
+                    "Compare the CA in its user data with the server's: openssl s_client -showcerts -connect {}:22623",
+                    self.facts.server_host.as_deref().unwrap_or("API-INT")
+                ));
+                (self.about_clock(finding), false)
+            }
+        }
+    }
+
+    fn about_clock(&self, finding: Finding) -> Finding {
+        let host = self.facts.server_host.as_deref().unwrap_or("API-INT");
+        finding
+            .next("Compare the machine's clock with the real time, in its firmware or its hypervisor")
+            .next(format!("Compare the name in its user data's URL with {host}, and with the certificate's subject alternative names: newer releases of Ignition accept no other name"))
     }
 
     /// Puts into the evidence that nothing was asked.
@@ -165,8 +238,17 @@ impl Case<'_> {
         )
     }
 
+    /// The advice about a CA: it names the ConfigMap that was read.
     fn about_authority(&self, finding: Finding) -> Finding {
-        finding.next("Give the user data Secret the present CA: ConfigMap machine-config-server-ca of openshift-machine-config-operator (before 4.19 root-ca of kube-system), field ignition.security.tls.certificateAuthorities; then delete the Machine")
+        let facts = self.facts;
+        let present = if !facts.own_authorities.is_empty() {
+            "ConfigMap machine-config-server-ca of openshift-machine-config-operator"
+        } else if facts.root_authorities.is_empty() {
+            "that the machine-config-server shows"
+        } else {
+            "ConfigMap root-ca of kube-system"
+        };
+        finding.next(format!("Give the user data Secret the present CA: {present}, field ignition.security.tls.certificateAuthorities; then delete the Machine"))
     }
 
     /// Tells if its user data trusts the machine-config-server; `None` where that was not read.
@@ -300,7 +382,6 @@ impl Case<'_> {
                 step,
                 format!("{begin}: its user data asks another host than {own}, the cluster's internal API."),
             )
-            .doubtful(true)
             .next(format!("Compare the URL in Secret {}/{secret} with the cluster's", machine.meta.namespace)),
         )
     }

@@ -81,7 +81,7 @@ fn report(served: &Served, names: &[&str]) -> Value {
 /// The time is another: what a gather says happened two hours ago is months ago now.
 #[test]
 fn what_is_served_is_at_the_stage_that_the_gather_says() {
-    for (name, stage) in STAGES {
+    for (name, stage, _) in STAGES {
         let served = served(name, |_| {});
         // Of all Nodes only the metadata is read, and whole those that are not Ready, however old.
         let found = report(&served, &[]);

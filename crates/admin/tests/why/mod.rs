@@ -19,15 +19,17 @@ const DATA: &str = "tests/data/why";
 /// The machine that is no Node.
 const WAITS: &str = "c1-x7k2p-worker-us-east-2a-7qz4k";
 
-const STAGES: [(&str, &str); 8] = [
-    ("no-instance", "NoInstance"),
-    ("no-request", "NoRequest"),
-    ("request-refused", "RequestRefused"),
-    ("first-boot", "FirstBoot"),
-    ("refused", "Refused"),
-    ("no-certificate", "NoCertificate"),
-    ("node-not-ready", "NodeNotReady"),
-    ("being-remade", "BeingRemade"),
+/// The cases, each with its stage, and whether it is certain: what a node says of itself never is, nor
+/// what nothing says.
+const STAGES: [(&str, &str, bool); 8] = [
+    ("no-instance", "NoInstance", true),
+    ("no-request", "NoRequest", false),
+    ("request-refused", "RequestRefused", true),
+    ("first-boot", "FirstBoot", false),
+    ("refused", "Refused", false),
+    ("no-certificate", "NoCertificate", true),
+    ("node-not-ready", "NodeNotReady", true),
+    ("being-remade", "BeingRemade", false),
 ];
 
 fn why(from: &[&str], more: &[&str]) -> (String, String, Exit) {
@@ -57,14 +59,16 @@ fn only(report: &Value) -> &Value {
 
 #[test]
 fn each_stage_has_its_sentence() {
-    for (name, stage) in STAGES {
+    for (name, stage, is_certain) in STAGES {
         let (text, err, exit) = of_case(name, &[]);
         assert_eq!((err.as_str(), exit), ("", Exit::Done), "{name}");
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         assert_file(&format!("why/expected/{name}.txt"), &text);
         let report = json(&[&format!("{DATA}/cluster"), &format!("{DATA}/{name}")]);
         assert_eq!(only(&report)["stage"], stage, "{name}");
-        assert_eq!(only(&report)["isCertain"], true, "{name}");
+        assert_eq!(only(&report)["isCertain"], is_certain, "{name}");
+        assert_eq!(only(&report)["proof"].is_object(), is_certain, "{name}");
+        assert_eq!(only(&report)["unseen"].is_array(), !is_certain, "{name}");
     }
 }
 
@@ -149,7 +153,7 @@ fn reports_validate_against_their_schema() {
     jsonschema::draft202012::meta::validate(&schema).unwrap();
     strict(&mut schema);
     let schema = jsonschema::draft202012::new(&schema).unwrap();
-    for (name, _) in STAGES.into_iter().chain([("nothing-known", "")]) {
+    for (name, ..) in STAGES.into_iter().chain([("nothing-known", "", false)]) {
         let report = json(&[&format!("{DATA}/{name}")]);
         let errors: Vec<String> = schema
             .iter_errors(&report)

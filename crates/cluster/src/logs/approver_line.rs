@@ -15,6 +15,20 @@ pub fn refusal(line: &str) -> Option<(&str, String)> {
     {
         return is_name(name).then(|| (name, said(why)));
     }
+    // 4.9 to 4.12 name the Node in the place of the request.
+    if let Some(rest) = message.strip_prefix("&ObjectReference{")
+        && let Some((node, why)) = rest.split_once(": ")
+        && let Some((_, node)) = node.split_once(",Name:")
+        && why.contains("already has node ref, cannot approve")
+    {
+        let node = node.split(',').next().unwrap_or_default();
+        return is_name(node).then(|| {
+            (
+                node,
+                said("its Machine already has node ref, cannot approve"),
+            )
+        });
+    }
     let (name, why) = message.split_once(": ")?;
     if !is_name(name) || !WHY.iter().any(|known| why.contains(known)) {
         return None;
@@ -23,7 +37,11 @@ pub fn refusal(line: &str) -> Option<(&str, String)> {
 }
 
 /// Parts of the lines that give a reason.
-const WHY: [&str; 14] = [
+const WHY: [&str; 17] = [
+    // Up to 4.19.
+    "failed to find machine for node ",
+    "Failed to list Nodes",
+    "ailed to list CSRs",
     "failed to find machine with InternalDNS matching",
     "already has node ref, cannot approve",
     "already exists, cannot approve",
@@ -45,10 +63,7 @@ fn said(why: &str) -> String {
 }
 
 fn is_name(name: &str) -> bool {
-    name.starts_with("csr-")
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    crate::text::is_dns_name(name, 253)
 }
 
 #[cfg(test)]
@@ -86,7 +101,33 @@ mod tests {
                 "I0820 09:14:03.1 1 controller.go:2] csr-x: CSR is already approved",
                 None,
             ),
+            (
+                "E0820 09:14:03.1 1 csr_check.go:273] csr-72cnz: failed to find machine for node ip-10-0-17-179, cannot approve",
+                Some((
+                    "csr-72cnz",
+                    "failed to find machine for node ip-10-0-17-179, cannot approve",
+                )),
+            ),
+            (
+                "E0820 09:14:03.1 1 csr_check.go:279] csr-72cnz: machine for node &ObjectReference{Kind:Node,Namespace:,Name:worker-7,UID:1,APIVersion:,ResourceVersion:,FieldPath:,} already has node ref, cannot approve",
+                Some((
+                    "csr-72cnz",
+                    "machine for node &ObjectReference{Kind:Node,Namespace:,Name:worker-7,UID:1,APIVersion:,ResourceVersion:,FieldPath:,} already has node ref, cannot approve",
+                )),
+            ),
+            // 4.12, which gives its format one argument of two.
+            (
+                "E0820 09:14:03.1 1 csr_check.go:263] &ObjectReference{Kind:Node,Namespace:,Name:worker-7,UID:1,APIVersion:,ResourceVersion:,FieldPath:,}: machine for node %!v(MISSING) already has node ref, cannot approve",
+                Some((
+                    "worker-7",
+                    "its Machine already has node ref, cannot approve",
+                )),
+            ),
             ("nonsense", None),
+            (
+                "E0820 09:14:03.1 1 x.go:2] what is this: already exists, cannot approve",
+                None,
+            ),
         ] {
             let found = refusal(line);
             let found = found.as_ref().map(|(name, why)| (*name, why.as_str()));

@@ -103,10 +103,7 @@ impl Facts {
             }
             (METAL, "BareMetalHost") => self.hosts.push(Host::of(object)),
             (AGENT_INSTALL, "Agent") => self.agents.push(Agent::of(object)),
-            (HYPERSHIFT, "NodePool") => self.node_pools.push(NodePool {
-                meta: Meta::of(object),
-                conditions: Condition::list(object, "/status/conditions"),
-            }),
+            (HYPERSHIFT, "NodePool") => self.node_pools.push(NodePool::of(object)),
             (CERTIFICATES, "CertificateSigningRequest") => {
                 self.requests.extend(CertificateRequest::of(object));
             }

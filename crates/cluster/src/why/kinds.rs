@@ -108,6 +108,10 @@ pub struct Machine {
     pub host: Option<String>,
     /// Namespace and name of its NodePool.
     pub node_pool: Option<String>,
+    /// The API whose copy of it counts: `MachineAPI`, `ClusterAPI` or `Migrating`.
+    pub authority: Option<String>,
+    /// It has the annotation `cluster.x-k8s.io/paused`.
+    pub is_paused: bool,
 }
 
 impl Machine {
@@ -133,10 +137,19 @@ impl Machine {
                 .or_else(|| text_at(object, "/status/failureReason")),
             error_message: text_at(object, "/status/errorMessage")
                 .or_else(|| text_at(object, "/status/failureMessage")),
-            conditions: Condition::list(object, "/status/conditions"),
+            conditions: [
+                Condition::list(object, "/status/conditions"),
+                Condition::list(object, "/status/v1beta2/conditions"),
+            ]
+            .concat(),
             provider_conditions: Condition::list(object, &format!("{provider}/conditions")),
             instance: first(&["instanceId", "instanceID", "vmId", "vmID", "vmUUID"]),
-            instance_state: first(&["instanceState", "vmState"]),
+            instance_state: first(&["instanceState", "vmState"]).or_else(|| {
+                text_at(
+                    object,
+                    "/metadata/annotations/machine.openshift.io~1instance-state",
+                )
+            }),
             provider_id: text_at(object, "/spec/providerID"),
             addresses: list_at(object, "/status/addresses")
                 .iter()
@@ -159,7 +172,17 @@ impl Machine {
                 object,
                 "/metadata/annotations/hypershift.openshift.io~1nodePool",
             ),
+            authority: text_at(object, "/status/authoritativeAPI")
+                .or_else(|| text_at(object, "/spec/authoritativeAPI")),
+            is_paused: object
+                .pointer("/metadata/annotations/cluster.x-k8s.io~1paused")
+                .is_some(),
         }
+    }
+
+    /// It has failed, which is final.
+    pub fn is_failed(&self) -> bool {
+        self.phase.as_deref() == Some("Failed")
     }
 
     pub fn ips(&self) -> impl Iterator<Item = IpAddr> {
@@ -243,6 +266,14 @@ impl Host {
             is_live: str_at(object, "/spec/image/format") == Some("live-iso"),
         }
     }
+
+    /// Names of it in certificate requests and reports, in lower case.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let hostname = self.hostname.as_deref().into_iter();
+        hostname
+            .chain([self.meta.name.as_str()])
+            .map(|name| name.trim_end_matches('.').to_ascii_lowercase())
+    }
 }
 
 /// An `Agent` of the Assisted Installer.
@@ -283,6 +314,20 @@ impl Agent {
             is_bound: text_at(object, "/spec/clusterDeploymentName/name").is_some(),
         }
     }
+
+    /// Names of it in certificate requests and reports, in lower case.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let hostname = self.hostname.as_deref().into_iter();
+        hostname.map(|name| name.trim_end_matches('.').to_ascii_lowercase())
+    }
+
+    /// It is installed, or not wanted.
+    pub fn is_over(&self) -> bool {
+        matches!(
+            &*self.state,
+            "installed" | "added-to-existing-cluster" | "disabled"
+        )
+    }
 }
 
 /// A NodePool of HyperShift.
@@ -290,6 +335,22 @@ impl Agent {
 pub struct NodePool {
     pub meta: Meta,
     pub conditions: Vec<Condition>,
+    /// Machines that it wants, at least.
+    pub wanted: usize,
+}
+
+impl NodePool {
+    pub fn of(object: &Value) -> Self {
+        let number = |path| object.pointer(path).and_then(Value::as_u64);
+        let wanted = number("/spec/replicas").or_else(|| number("/spec/autoScaling/min"));
+        Self {
+            meta: Meta::of(object),
+            conditions: Condition::list(object, "/status/conditions"),
+            wanted: wanted
+                .and_then(|wanted| wanted.try_into().ok())
+                .unwrap_or_default(),
+        }
+    }
 }
 
 /// A `Node`.

@@ -18,8 +18,10 @@ pub struct CertificateRequest {
     pub created: Option<Moment>,
     /// The node that it is for, in lower case.
     pub node: Option<String>,
-    /// A node's first certificate; else the one that it serves with.
+    /// A node's certificate as a client; else the one that it serves with.
     pub is_client: bool,
+    /// Of a machine that is no Node yet: a node asks by its own name.
+    pub is_first: bool,
     pub is_approved: bool,
     pub is_signed: bool,
     /// Dates of the certificate, where it is there.
@@ -46,8 +48,9 @@ impl CertificateRequest {
         Some(Self {
             name: text_at(object, "/metadata/name")?,
             created: moment(object, "/metadata/creationTimestamp"),
-            node: node.map(|node| node.to_ascii_lowercase()),
+            node: node.map(|node| node.trim_end_matches('.').to_ascii_lowercase()),
             is_client,
+            is_first: is_client && !user.starts_with(NODE_USER),
             is_approved: condition(&conditions, "Approved").is_some(),
             is_signed: certificate.is_some(),
             dates: certificate.and_then(Validity::of_encoded_pem),
@@ -109,10 +112,44 @@ impl Event {
             message: without_hint(&text(["/message", "/note"])),
             is_warning: str_at(object, "/type") == Some("Warning"),
             last: times.iter().find_map(|path| moment(object, path)),
+            // A joined node may make Events everywhere; the agents' own are there.
             agent: text_at(object, "/reportingInstance")
+                .filter(|_| str_at(object, "/metadata/namespace") == Some("skewguard"))
                 .filter(|_| text(["/reportingController", "/reportingComponent"]) == AGENT)
                 .map(|host| host.to_ascii_lowercase()),
             action: text(["/action", "/action"]),
+        }
+    }
+}
+
+/// An expression of a selector.
+#[derive(Debug)]
+struct Expression {
+    key: String,
+    operator: String,
+    values: Vec<String>,
+}
+
+impl Expression {
+    fn of(object: &Value) -> Self {
+        let values = list_at(object, "/values").iter();
+        Self {
+            key: text_at(object, "/key").unwrap_or_default(),
+            operator: text_at(object, "/operator").unwrap_or_default(),
+            values: values.filter_map(Value::as_str).map(printable).collect(),
+        }
+    }
+
+    /// Tells if it surely holds for a Machine: an operator that is not known does not.
+    fn holds(&self, machine: &Machine) -> bool {
+        let own = machine.labels.get(&self.key);
+        let is_listed = own.is_some_and(|own| self.values.contains(own));
+        match &*self.operator {
+            "In" => is_listed,
+            "NotIn" => !is_listed,
+            "Exists" => own.is_some(),
+            "DoesNotExist" => own.is_none(),
+            _ => false,
         }
     }
 }
@@ -123,8 +160,7 @@ pub struct HealthCheck {
     pub meta: Meta,
     pub is_of_cluster_api: bool,
     labels: BTreeMap<String, String>,
-    /// Its selector has expressions, which are not understood here.
-    pub has_expressions: bool,
+    expressions: Vec<Expression>,
     /// In seconds; 0 is never.
     pub startup_timeout: u64,
     pub is_default: bool,
@@ -143,7 +179,10 @@ impl HealthCheck {
             meta: Meta::of(object),
             is_of_cluster_api: group == CLUSTER_API,
             labels: labels(object, "/spec/selector/matchLabels"),
-            has_expressions: !list_at(object, "/spec/selector/matchExpressions").is_empty(),
+            expressions: list_at(object, "/spec/selector/matchExpressions")
+                .iter()
+                .map(Expression::of)
+                .collect(),
             // machine-api-operator, `defaultNodeStartupTimeout`; the Cluster API has the same.
             startup_timeout: timeout.unwrap_or(600),
             has_checks: object.pointer("/spec/checks").is_some(),
@@ -155,7 +194,7 @@ impl HealthCheck {
     pub fn covers(&self, machine: &Machine) -> bool {
         self.is_of_cluster_api == machine.is_of_cluster_api
             && self.meta.namespace == machine.meta.namespace
-            && !self.has_expressions
+            && self.expressions.iter().all(|one| one.holds(machine))
             && self
                 .labels
                 .iter()
@@ -169,6 +208,7 @@ pub struct MachineSet {
     pub meta: Meta,
     pub wanted: i64,
     pub made: i64,
+    pub conditions: Vec<Condition>,
 }
 
 impl MachineSet {
@@ -178,6 +218,7 @@ impl MachineSet {
             meta: Meta::of(object),
             wanted: number("/spec/replicas").unwrap_or_default(),
             made: number("/status/replicas").unwrap_or_default(),
+            conditions: Condition::list(object, "/status/conditions"),
         }
     }
 }
@@ -192,7 +233,6 @@ pub struct Report {
     pub reason: String,
     pub message: String,
     pub image: Option<String>,
-    pub remediation: Option<String>,
     pub progress: Option<Progress>,
     /// Addresses, host name and product UUID, in lower case.
     pub names: Vec<String>,
@@ -227,8 +267,6 @@ impl Report {
             reason: text("/report/verdict/reason"),
             message: text("/report/verdict/message"),
             image: text_at(object, "/report/verdict/bootImage/version"),
-            remediation: text_at(object, "/report/remediation/text")
-                .map(|text| without_hint(&text)),
             progress,
             names: reporter(object),
         }

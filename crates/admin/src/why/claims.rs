@@ -1,0 +1,251 @@
+//! The node's own word: its reports, their Events, and what it told the machine-config-server
+//! (pure).
+//!
+//! All of these are claims: whoever has the public credentials of a first boot, and every joined
+//! node, can make them. They are quoted, prove nothing, and give no advice.
+
+use super::advice;
+use super::case::Case;
+use super::explain::Judged;
+use super::finding::{Finding, ago};
+use super::moment::{Moment, span};
+use super::records::{Event, Progress, Report};
+use super::report::Stage;
+use super::way::At;
+
+/// The reasons of the agent's Events about a first boot that does not finish, and that goes on.
+const STALLED: &str = "FirstBootStalled";
+const WENT_ON: &str = "FirstBootWentOn";
+
+/// The sign that tells a claim from what was seen.
+const UNSEEN: &str = "whether it is as the node says: its console and its journal (a report or an Event of a node is a claim)";
+
+impl<'a> Case<'a> {
+    /// What it says of itself: refused, or a first boot that hangs.
+    pub(super) fn of_claim(&mut self, judged: Option<&Judged>) -> Option<Finding> {
+        let finding = self.claim(judged)?;
+        self.unseen(UNSEEN);
+        Some(finding)
+    }
+
+    fn claim(&mut self, judged: Option<&Judged>) -> Option<Finding> {
+        let events = self.see_claims();
+        let reports = self.reports();
+        let Some(last) = reports.last().copied() else {
+            return match events.last() {
+                Some(event) => self.of_event(event, judged),
+                None => self.of_boot_failure(),
+            };
+        };
+        if let Some(progress) = &last.progress {
+            if let Some(event) = events.last()
+                && event.reason == WENT_ON
+                && event.last > last.at()
+            {
+                return Some(self.went_on(event));
+            }
+            return Some(self.hangs(progress));
+        }
+        if last.action != "Block" {
+            return self.of_boot_failure();
+        }
+        let what = match &last.image {
+            Some(image) if !last.message.contains(&**image) => {
+                format!("{} ({image})", last.message)
+            }
+            _ => last.message.clone(),
+        };
+        let finding = self.refused(&last.reason, last.at(), "report", &what);
+        Some(after_refusal(finding, &last.reason, judged))
+    }
+
+    /// Puts its reports and Events into the evidence; the Events of its agent, the oldest first.
+    pub(super) fn see_claims(&mut self) -> Vec<&'a Event> {
+        let events = self.events_of_agent();
+        for event in events.iter().rev().take(3).rev() {
+            let source = format!("Event {} of the node's agent", event.reason);
+            self.see(source, event.last, event.message.clone());
+        }
+        if let Some(last) = self.reports().last().copied() {
+            self.see_report(last);
+        }
+        for event in self.boot_failures().iter().rev().take(3).rev() {
+            let source = format!("Event {} of MachineConfigPool {}", event.reason, event.name);
+            self.see(source, event.last, event.message.clone());
+        }
+        events
+    }
+
+    fn see_report(&mut self, report: &Report) {
+        let source = format!("BootImageReport {}", report.meta.full_name());
+        let text = format!("{}, {}: {}", report.verdict, report.action, report.message);
+        self.see(source.clone(), report.at(), text);
+        if let Some(progress) = &report.progress {
+            let text = format!(
+                "phase {}, cause {}: {}",
+                progress.phase, progress.cause, progress.message
+            );
+            self.see(format!("{source}, progress"), report.at(), text);
+        }
+    }
+
+    fn refused(&self, reason: &str, at: Option<Moment>, source: &str, what: &str) -> Finding {
+        Finding::claim(
+            Stage::Refused,
+            At::LetIn,
+            format!("refused: {reason}, by its {source}"),
+            format!(
+                "{} was refused{}, by its own {source}: {}",
+                self.name(),
+                ago(self.now, at),
+                quoted(what)
+            ),
+        )
+    }
+
+    /// The Events of its agent since the machine is there, the oldest first.
+    fn events_of_agent(&self) -> Vec<&'a Event> {
+        let names = self.names();
+        let names = names.iter().filter_map(|name| self.index.told.get(&**name));
+        self.since_it_is_there(names.flatten().copied().collect())
+    }
+
+    /// Events of the machine-config-server about its first boot (MCO #6124): what a node told it.
+    fn boot_failures(&self) -> Vec<&'a Event> {
+        let names = self.names();
+        let names = names.iter();
+        let all = names.filter_map(|name| self.index.boot_failures.get(name));
+        self.since_it_is_there(all.flatten().copied().collect())
+    }
+
+    fn since_it_is_there(&self, mut all: Vec<&'a Event>) -> Vec<&'a Event> {
+        let created = self.created();
+        all.retain(
+            |event| !matches!((event.last, created), (Some(at), Some(own)) if at.plus(60) < own),
+        );
+        all.sort_by_key(|event| event.last);
+        all
+    }
+
+    /// The last Event of an agent whose report is not there.
+    fn of_event(&mut self, event: &Event, judged: Option<&Judged>) -> Option<Finding> {
+        if event.reason == WENT_ON {
+            return Some(self.went_on(event));
+        }
+        if event.action == "Block" {
+            let finding = self.refused(&event.reason, event.last, "Event", &event.message);
+            return Some(after_refusal(finding, &event.reason, judged));
+        }
+        if event.reason != STALLED {
+            return None;
+        }
+        Some(Finding::claim(
+            Stage::FirstBoot,
+            At::FirstBoot,
+            "it has not finished, by its Event",
+            format!(
+                "{} does not finish its first boot, by its own Event: {}",
+                self.name(),
+                quoted(&event.message)
+            ),
+        ))
+    }
+
+    fn of_boot_failure(&self) -> Option<Finding> {
+        let event = *self.boot_failures().last()?;
+        Some(
+            Finding::claim(
+                Stage::FirstBoot,
+                At::FirstBoot,
+                "it failed, as it told the machine-config-server",
+                format!(
+                    "{}'s first boot failed{}, as it told the machine-config-server: {}",
+                    self.name(),
+                    ago(self.now, event.last),
+                    quoted(&event.message)
+                ),
+            )
+            .next(CONSOLE),
+        )
+    }
+
+    /// A first boot that hung, and goes on.
+    fn went_on(&self, event: &Event) -> Finding {
+        Finding::claim(
+            Stage::FirstBoot,
+            At::FirstBoot,
+            "it went on, by its Event",
+            format!(
+                "{} hung in its first boot, which went on{}, by its own Event, and no certificate request was seen yet: {}",
+                self.name(),
+                ago(self.now, event.last),
+                quoted(&event.message)
+            ),
+        )
+        .next("Wait for its certificate request: oc get csr -w")
+    }
+
+    fn hangs(&self, progress: &Progress) -> Finding {
+        let is_join = progress.phase == "Join";
+        let (stage, at) = if is_join {
+            (Stage::NoCertificate, At::Certificate)
+        } else {
+            (Stage::FirstBoot, At::FirstBoot)
+        };
+        let minutes = match progress.minutes {
+            0 => String::new(),
+            minutes => format!(" after {}", span(minutes.saturating_mul(60))),
+        };
+        let what = if is_join {
+            "is rebased and does not join"
+        } else {
+            "does not finish its first boot"
+        };
+        let phase = format!("phase {}, cause {}", progress.phase, progress.cause);
+        let said = match &*progress.message {
+            "" => phase.clone(),
+            message => format!("{phase}: {message}"),
+        };
+        let finding = Finding::claim(
+            stage,
+            at,
+            format!("{phase}, by its report"),
+            format!(
+                "{} {what}{minutes}, by its own report: {}",
+                self.name(),
+                quoted(&said)
+            ),
+        );
+        finding.next(advice::against_cause(&progress.cause).unwrap_or(CONSOLE))
+    }
+}
+
+pub(super) const CONSOLE: &str = "Look at its console: which unit of the first boot loops says why (machine-config-daemon-pull, machine-config-daemon-firstboot)";
+
+/// The text of a claim, as the end of a sentence.
+fn quoted(text: &str) -> String {
+    let text = crate::text::cut(text.trim(), 300);
+    format!("\"{}\".", text.replace('"', "'"))
+}
+
+/// Adds what to do after a refusal, and the fate of the next machine.
+fn after_refusal(finding: Finding, reason: &str, judged: Option<&Judged>) -> Finding {
+    let Some(judged) = judged else {
+        return finding
+            .next(advice::against_refusal(reason))
+            .next("Then delete this Machine");
+    };
+    let set = &judged.set;
+    let version = judged.version.as_deref().unwrap_or("an unknown image");
+    if !judged.is_refused {
+        return finding
+            .next(format!(
+                "{set} makes its next machines from {version}, which the limits allow: look at its console, then delete this Machine"
+            ));
+    }
+    let remedy = judged.remedy.clone();
+    let remedy = remedy.unwrap_or_else(|| advice::against_refusal(reason).to_owned());
+    finding.next(format!("{set}: {remedy}")).next(format!(
+        "Afterwards delete this Machine; until then {set} makes others from {version}, which are refused, too"
+    ))
+}

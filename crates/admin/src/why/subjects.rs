@@ -1,0 +1,216 @@
+//! Everything that should become a Node, and is none (pure).
+
+use super::case::{Case, Subject};
+use super::explain::YOUNG;
+use super::facts::Facts;
+use super::index::Index;
+use super::kinds::{Host, Machine};
+use super::moment::Moment;
+use super::remade::is_remade;
+
+/// The subjects that wait.
+#[derive(Default)]
+pub(super) struct Subjects<'a> {
+    /// Those that wait longest come first.
+    pub(super) all: Vec<Subject<'a>>,
+    /// Those that were made just now.
+    pub(super) young: usize,
+}
+
+/// Everything that waits to become a Node, but for requests and sets.
+pub(super) fn waiting<'a>(facts: &'a Facts, index: &Index<'a>, now: Moment) -> Subjects<'a> {
+    let mut young = 0;
+    let mut all = Vec::new();
+    let mut add = |subject: Subject<'a>, created: Option<Moment>| {
+        let is_never_young = match subject {
+            // What is deleted before it can join is never older, and what has failed is over.
+            Subject::Machine(machine) => machine.is_failed() || is_remade(index, machine),
+            Subject::Host(_)
+            | Subject::Agent(_)
+            | Subject::Request(_)
+            | Subject::Set(_)
+            | Subject::NodePool(_) => false,
+        };
+        if !is_never_young && created.is_some_and(|created| now.since(created) < YOUNG) {
+            young += 1;
+        } else {
+            all.push((created, subject));
+        }
+    };
+    for machine in &facts.machines {
+        if !machine.is_deleting && index.counts(machine) && is_without_node(facts, index, machine) {
+            add(Subject::Machine(machine), machine.meta.created);
+        }
+    }
+    for host in &facts.hosts {
+        let is_own = host.machine.is_none() && host.is_wanted && !host.is_external && !host.is_live;
+        if !is_own {
+            continue;
+        }
+        let case = Case::new(facts, index, Subject::Host(host), now);
+        if case.node().is_none() {
+            add(Subject::Host(host), case.created());
+        }
+    }
+    for agent in facts
+        .agents
+        .iter()
+        .filter(|agent| agent.is_bound && !agent.is_over())
+    {
+        let subject = Subject::Agent(agent);
+        if Case::new(facts, index, subject, now).node().is_none() {
+            add(subject, agent.meta.created);
+        }
+    }
+    all.sort_by_key(|(created, _)| *created);
+    let all = all.into_iter().map(|(_, subject)| subject).collect();
+    Subjects { all, young }
+}
+
+/// Tells if a Machine has no Node, a broken one, or one that is gone.
+fn is_without_node(facts: &Facts, index: &Index<'_>, machine: &Machine) -> bool {
+    let Some(name) = machine.node.as_deref() else {
+        return true;
+    };
+    match facts.nodes.get(name) {
+        Some(node) => {
+            let ready = node.ready.as_ref();
+            machine.is_failed() || ready.is_some_and(|ready| ready.status != "True")
+        }
+        // The Nodes of a NodePool's machines are in another cluster.
+        None => machine.is_failed() || index.ground.has_nodes && machine.node_pool.is_none(),
+    }
+}
+
+/// The requests of nobody that no explanation has named, and how many of them are young.
+pub(super) fn strangers<'a>(
+    index: &Index<'a>,
+    is_named: &dyn Fn(&str) -> bool,
+    now: Moment,
+) -> Subjects<'a> {
+    let mut found = Subjects::default();
+    for stranger in &index.strangers {
+        if !stranger.last.is_pending() || is_named(&stranger.last.name) {
+            continue;
+        }
+        if stranger.first.is_some_and(|first| now.since(first) < YOUNG) {
+            found.young += 1;
+        } else {
+            found.all.push(Subject::Request(stranger.last));
+        }
+    }
+    found
+}
+
+/// The subjects of these names.
+///
+/// # Errors
+/// Something of a name is not there.
+pub(super) fn all_named<'a>(
+    facts: &'a Facts,
+    index: &Index<'a>,
+    names: &[String],
+) -> Result<Vec<Subject<'a>>, String> {
+    let mut all = Vec::new();
+    for name in names {
+        let found = named(facts, index, name);
+        if found.is_empty() {
+            return Err(not_there(facts, name));
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+/// Subjects of a name: `NAME`, `NAMESPACE/NAME` or `KIND/NAME`, of a Machine, its Node, a host or an
+/// agent.
+fn named<'a>(facts: &'a Facts, index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
+    let (before, own) = name.rsplit_once('/').unwrap_or(("", name));
+    let is = |kind: &str, namespace: &str, name: &str| {
+        name.eq_ignore_ascii_case(own)
+            && (before.is_empty() || before == namespace || before.eq_ignore_ascii_case(kind))
+    };
+    let of_node = |machine: &Machine| {
+        let node = machine.node.as_deref();
+        let by_node = facts
+            .nodes
+            .get(own)
+            .and_then(|node| node.machine.as_deref());
+        node == Some(own) && (before.is_empty() || before.eq_ignore_ascii_case("node"))
+            || by_node == Some(&machine.meta.full_name())
+    };
+    let machines = facts
+        .machines
+        .iter()
+        .filter(|machine| index.counts(machine));
+    let machines = machines.filter(|machine| {
+        is("machine", &machine.meta.namespace, &machine.meta.name) || of_node(machine)
+    });
+    let found: Vec<Subject<'_>> = machines.map(Subject::Machine).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let hosts = hosts_named(facts, own, &is);
+    if !hosts.is_empty() {
+        return hosts;
+    }
+    let agents = facts.agents.iter().filter(|agent| {
+        is("agent", &agent.meta.namespace, &agent.meta.name)
+            || agent.hostname.as_deref() == Some(own)
+    });
+    let found: Vec<Subject<'_>> = agents.map(Subject::Agent).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let strangers = index.strangers.iter().map(|stranger| stranger.last);
+    let strangers = strangers.filter(|request| {
+        is("certificatesigningrequest", "", &request.name) || request.node.as_deref() == Some(own)
+    });
+    strangers.map(Subject::Request).collect()
+}
+
+fn hosts_named<'a>(
+    facts: &'a Facts,
+    own: &str,
+    is: &dyn Fn(&str, &str, &str) -> bool,
+) -> Vec<Subject<'a>> {
+    let of_host = |full_name: &str, host: &Host| host.machine.as_deref() == Some(full_name);
+    facts
+        .hosts
+        .iter()
+        .filter(|host| {
+            is("baremetalhost", &host.meta.namespace, &host.meta.name)
+                || host.hostname.as_deref() == Some(own)
+        })
+        .map(|host| {
+            let machine = facts
+                .machines
+                .iter()
+                .find(|machine| of_host(&machine.meta.name, host));
+            machine.map_or(Subject::Host(host), Subject::Machine)
+        })
+        .collect()
+}
+
+/// A name that nothing has: what was made anew, or a Node without a Machine.
+fn not_there(facts: &Facts, name: &str) -> String {
+    let own = name.rsplit('/').next().unwrap_or(name);
+    let shown = crate::text::printable(name);
+    if facts.nodes.contains_key(own) {
+        return format!("{shown}: the Node is there, and has no Machine, BareMetalHost or Agent");
+    }
+    let gone = facts
+        .events
+        .iter()
+        .filter(|event| event.kind == "Machine" && event.name == own)
+        .max_by_key(|event| event.last);
+    match gone {
+        Some(event) => format!(
+            "{shown}: there is no such Machine any more; the last Event about it is {}{}: {}",
+            event.reason,
+            event.last.map_or(String::new(), |at| format!(", {at}")),
+            event.message
+        ),
+        None => format!("{shown}: there is no Machine, BareMetalHost, Agent or Node of that name"),
+    }
+}
