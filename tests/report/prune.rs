@@ -37,6 +37,11 @@ fn list(items: &[Value], next: Option<usize>) -> Value {
 
 /// [`prune`] of pages as text.
 fn prune_text(pages: &[String], get_status: i32) -> (Vec<String>, bool) {
+    prune_after(None, pages, get_status)
+}
+
+/// [`prune_text`] of reports that are older than so many days, as somebody may set it.
+fn prune_after(days: Option<u32>, pages: &[String], get_status: i32) -> (Vec<String>, bool) {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/manifests/prune/prune.yaml");
     let documents: Vec<Value> =
         serde_saphyr::from_multiple(&std::fs::read_to_string(manifest).unwrap()).unwrap();
@@ -73,6 +78,7 @@ fn prune_text(pages: &[String], get_status: i32) -> (Vec<String>, bool) {
                 entry["value"].as_str().unwrap(),
             )
         }))
+        .envs(days.map(|days| ("KEEP_DAYS", days.to_string())))
         .status()
         .unwrap();
     let done = std::fs::read_to_string(dir.path().join("done")).unwrap_or_default();
@@ -104,7 +110,7 @@ const DELETE: &str =
 const PATCH: &str = r#"patch bootimagereports.skewguard.dev -n skewguard --type=merge -p {"metadata":{"finalizers":null}} --"#;
 
 #[test]
-fn reports_older_than_thirty_days_go_and_the_others_stay() {
+fn reports_older_than_thirty_days_and_two_hours_go_and_the_others_stay() {
     let reports = [
         report("a-0123456789abcdef", 31),
         report("b-0123456789abcdef", 29),
@@ -117,6 +123,30 @@ fn reports_older_than_thirty_days_go_and_the_others_stay() {
             true
         )
     );
+}
+
+/// The alert BootImageRefused counts the reports of two hours: they stay, whatever is set.
+#[test]
+fn reports_of_the_last_two_hours_stay_in_any_case() {
+    let output = |ago: &str| {
+        let output = Command::new("date")
+            .args(["-u", "-d", ago, "+%Y-%m-%dT%H:%M:%SZ"])
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let (mut young, mut old) = (
+        report("a-0123456789abcdef", 0),
+        report("b-0123456789abcdef", 0),
+    );
+    young["metadata"]["creationTimestamp"] = output("-110 minutes").into();
+    old["metadata"]["creationTimestamp"] = output("-130 minutes").into();
+    let page = list(&[young, old], None).to_string();
+    assert_eq!(
+        prune_after(Some(0), std::slice::from_ref(&page), 0),
+        (vec![format!("{DELETE} b-0123456789abcdef")], true)
+    );
+    assert_eq!(prune_after(Some(1), &[page], 0), (Vec::new(), true));
 }
 
 #[test]

@@ -117,7 +117,8 @@ fn the_object_is_one_that_openshift_takes() {
         .iter()
         .map(|rule| rule["labels"]["openShiftUpdatePrecheck"] == "true")
         .collect();
-    assert_eq!(waits, [true, true, true, false, false, false]);
+    // A report is a claim of whoever has the bootstrap credentials.
+    assert_eq!(waits, [false, true, true, false, false, false]);
 }
 
 #[test]
@@ -204,6 +205,7 @@ fn promtool_sees_them_fire_and_end() {
         quota("hard", "10x400"), quota("used", "9x30 10x30 9x340"),
         { "series": "kube_job_failed{namespace=\"skewguard\",job_name=\"skewguard-audit-29\",condition=\"true\"}", "values": "0x20 1x20 _x360" },
         { "series": "kube_job_failed{namespace=\"skewguard\",job_name=\"skewguard-audit-29\",condition=\"false\"}", "values": "1x400" },
+        { "series": "kube_job_failed{namespace=\"skewguard\",job_name=\"skewguard-prune-30\",condition=\"true\"}", "values": "0x60 1x20 _x320" },
         // The cluster opts out for a while, and later runs a release whose limits are not known.
         { "series": "mcc_boot_image_skew_enforcement_none{pod=\"machine-config-controller-0\"}", "values": "0x30 1x60 0x310" },
         { "series": "cluster_version{type=\"current\",version=\"4.9.59\"}", "values": "1700000000x10 _x390" },
@@ -233,23 +235,25 @@ fn promtool_sees_them_fire_and_end() {
     let refused = expected(
         "BootImageRefused",
         json!({}),
-        "2 reports of nodes came within the last two hours: the skew policy refuses their boot image, or would (mode Warn); or it could not be \
-         judged; or their first boot does not finish. `oc get bootimagereports -n skewguard -o wide` has the nodes, what was done, and why.",
+        "2 reports of nodes came within the last two hours: the skew policy refuses their boot image; or it could not be judged; or their first \
+         boot does not finish. `oc get bootimagereports -n skewguard -o wide` has the nodes, what was done, and why.",
     );
     let dropped = expected(
         "BootImageReportsDropped",
         json!({ "resourcequota": "skewguard-reports" }),
         "There are 10 BootImageReports in the \
-         namespace skewguard, as many as the ResourceQuota skewguard-reports allows. Later ones are refused until some are deleted; nodes that are held \
+         namespace skewguard, as many as the ResourceQuota skewguard-reports allows. Later ones are refused until some are deleted; their nodes \
          try again. Their Events still come.",
     );
-    let audit = expected(
-        "BootImageAuditFailed",
-        json!({ "job_name": "skewguard-audit-29" }),
-        "Job skewguard-audit-29 failed: a machine set \
-         would make nodes that the skew policy refuses, or it is not known, or the cluster could not be read. The ConfigMap skewguard-audit and the Job's log in \
-         the namespace skewguard say which.",
-    );
+    let failed = |job: &str| {
+        let text = format!(
+            "Job {job} failed. skewguard-audit: a machine set would make nodes that the skew policy refuses, or it is not known, or the cluster \
+             could not be read; the ConfigMap skewguard-audit and the Job's log in the namespace skewguard say which. skewguard-prune: old \
+             reports stay, until the quota is used up; the Job's log says why."
+        );
+        expected("BootImageAuditFailed", json!({ "job_name": job }), &text)
+    };
+    let (audit, prune) = (failed("skewguard-audit-29"), failed("skewguard-prune-30"));
     let differs = expected(
         "BootImagePolicyDiffersFromOperator",
         json!({}),
@@ -264,10 +268,79 @@ fn promtool_sees_them_fire_and_end() {
         at("190m", "BootImageRefused", &[]), at("310m", "BootImageRefused", &[]),
         at("29m", "BootImageReportsDropped", &[]), at("40m", "BootImageReportsDropped", &[&dropped]), at("70m", "BootImageReportsDropped", &[]),
         at("10m", "BootImageAuditFailed", &[]), at("30m", "BootImageAuditFailed", &[&audit]), at("50m", "BootImageAuditFailed", &[]),
+        at("70m", "BootImageAuditFailed", &[&prune]),
         at("30m", "BootImagePolicyDiffersFromOperator", &[]), at("50m", "BootImagePolicyDiffersFromOperator", &[&differs]),
         at("95m", "BootImagePolicyDiffersFromOperator", &[]), at("190m", "BootImagePolicyDiffersFromOperator", &[]),
         at("220m", "BootImagePolicyDiffersFromOperator", &[&differs]),
     ] }] });
+    std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
+    run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
+}
+
+/// Whatever fires under Warn, no text says that a node does not join: all are let in.
+#[test]
+fn under_warn_no_text_says_that_a_node_does_not_join() {
+    let warn = POLICY.replace("Enforce", "Warn");
+    let texts = |policy: &str, alert: &str| -> [String; 2] {
+        let (object, ..) = rendered(policy, &[]);
+        let mut all = rules(&object).iter();
+        let rule = all.find(|rule| rule["alert"] == alert).unwrap();
+        ["summary", "description"]
+            .map(|text| rule["annotations"][text].as_str().unwrap().to_owned())
+    };
+    assert_eq!(
+        texts(&warn, "BootImageRefused"),
+        [
+            "New nodes report that their boot image would be refused, or that their first boot does not finish.",
+            "{{ $value }} reports of nodes came within the last two hours: the skew policy would refuse their boot image, and lets them in (mode \
+             Warn); or it could not be judged; or their first boot does not finish. `oc get bootimagereports -n skewguard -o wide` has the nodes, \
+             what was done, and why."
+        ]
+    );
+    assert_eq!(
+        texts(&warn, "OldBootImageInUse")[1],
+        "The newest nodes of {{ $value }} machine sets were made from boot image {{ $labels.label_skewguard_dev_boot_image }}, which the skew \
+         policy refuses (a node without a Machine counts as a set). They go on to run; a new node from the same image would be let in with a \
+         warning (mode Warn). `oc skewguard audit` says which machine sets still name it: give them a newer image."
+    );
+    let (object, out, _) = rendered(&warn, &["--target", "4.22"]);
+    assert_eq!(rules(&object).len(), 5);
+    for words in ["not join", "held", "no Node"] {
+        assert!(!out.contains(words), "{words}: {out}");
+    }
+}
+
+/// The nightly prune deletes old reports while new ones have come: the alert goes on, with their
+/// number, and the deletion alone is none. A gap in the metric loses no report.
+#[test]
+fn the_nightly_prune_ends_no_alert() {
+    let (object, ..) = rendered(POLICY, &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let rule = &rules(&object)[0];
+    assert_eq!(rule["alert"], "BootImageRefused");
+    let reports = |values: &str| {
+        json!([{ "values": values,
+        "series": "apiserver_resource_objects{group=\"skewguard.dev\",resource=\"bootimagereports\",instance=\"1\"}" }])
+    };
+    let case = |values: &str, samples: &[(&str, Option<u32>)]| {
+        let expected = samples.iter().map(|(time, value)| {
+            let samples: Vec<Value> = value
+                .iter()
+                .map(|value| json!({ "labels": "{}", "value": value }))
+                .collect();
+            json!({ "expr": rule["expr"], "eval_time": time, "exp_samples": samples })
+        });
+        json!({ "interval": "1m", "input_series": reports(values), "promql_expr_test": expected.collect::<Vec<_>>() })
+    };
+    let tests = json!({ "rule_files": [], "evaluation_interval": "1m", "tests": [
+        // Two nodes at 61 minutes; at 91 a hundred old ones go, at 101 a third node comes.
+        case("100x60 102x29 2x9 3x200", &[("59m", None), ("65m", Some(2)), ("95m", Some(2)), ("105m", Some(3)), ("190m", Some(1)), ("230m", None)]),
+        case("100x60 2x300", &[("65m", None), ("100m", None)]),
+        // The last is deleted, too, and another one comes.
+        case("1x60 0x29 1x300", &[("70m", None), ("95m", Some(1))]),
+        // Prometheus was away.
+        case("1x60 _x30 4x300", &[("95m", Some(3))]),
+    ] });
     std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
     run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
 }
@@ -363,6 +436,16 @@ fn the_newest_node_of_each_set_counts() {
         label("w4", old),
         label("w5", old),
     ];
+    // Scaled from 0 to 3: all in one second. One of them is a Machine of two names for a while.
+    let one_second = [
+        machine("c1-worker-c-aaaaa", "w6", 300),
+        machine("c1-worker-c-bbbbb", "w7", 300),
+        machine("c1-worker-c-ccccc", "w8", 300),
+        machine("c1-worker-d-ddddd", "w8", 300),
+        label("w6", old),
+        label("w7", old),
+        label("w8", new),
+    ];
     let count = |series: &[Value], samples: Value| {
         let mut all = rules(&object).iter();
         let rule = all
@@ -371,10 +454,11 @@ fn the_newest_node_of_each_set_counts() {
         json!({ "interval": "1m", "input_series": series,
             "promql_expr_test": [{ "expr": rule["expr"], "eval_time": "20m", "exp_samples": samples }] })
     };
-    let two =
-        json!([{ "labels": format!("{{label_skewguard_dev_boot_image=\"{old}\"}}"), "value": 2 }]);
+    let sets = |value: u32| json!([{ "labels": format!("{{label_skewguard_dev_boot_image=\"{old}\"}}"), "value": value }]);
     let all: Vec<Value> = healed.iter().chain(&open).cloned().collect();
-    let tests = json!({ "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [count(&healed, json!([])), count(&all, two)] });
+    let tests = json!({ "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [
+        count(&healed, json!([])), count(&all, sets(2)), count(&one_second, sets(1))
+    ] });
     std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
     run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
 }

@@ -136,7 +136,8 @@ fn a_real_prometheus_fires() {
     for rule in rules.as_array_mut().unwrap() {
         // Nobody waits for the durations of a cluster here.
         rule["for"] = json!("0s");
-        rule["expr"] = json!(rule["expr"].as_str().unwrap().replace("[2h:1m]", "[2h:1s]"));
+        let expr = rule["expr"].as_str().unwrap().replace("[2h:1m]", "[2h:1s]");
+        rule["expr"] = json!(expr.replace("[1h:1m] offset 1m", "[1h:1s] offset 1s"));
     }
     let grown = Arc::new(AtomicBool::new(false));
     let has_grown = Arc::clone(&grown);

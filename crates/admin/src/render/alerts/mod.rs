@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 const RUNBOOKS: &str = crate::docs!("audit.md");
 
 /// The number of reports. The first metric is there from OpenShift 4.22 on, the second before; -1
-/// is a number that is not known, and every API server has a series of its own.
+/// is an unknown number, and every API server has a series of its own.
 const REPORTS: &str = "(\n  max(apiserver_resource_objects{group=\"skewguard.dev\",resource=\"bootimagereports\"} >= 0)\n  or\n  \
                        max(apiserver_storage_objects{resource=\"bootimagereports.skewguard.dev\"} >= 0)\n)";
 
@@ -74,13 +74,13 @@ impl AlertingRule {
         let in_use = refused
             .nodes
             .as_ref()
-            .map(|nodes| old_image(newest_of_sets(nodes), release));
+            .map(|nodes| old_image(newest_of_sets(nodes), release, policy.mode));
         let rules = [
-            Some(reports()),
+            Some(reports(policy.mode)),
             in_use,
             born.expression.clone().zip(release).map(born_too_old),
             Some(dropped()),
-            Some(audit()),
+            Some(jobs()),
             Some(differs(policy)),
         ];
         Self {
@@ -127,48 +127,68 @@ fn before_update(mut rule: Rule) -> Rule {
     rule
 }
 
-/// Reports that came within two hours, so that old ones do not alert for weeks. Where some were
-/// deleted meanwhile, at least those.
-fn reports() -> Rule {
-    let expr = format!("{REPORTS} - min_over_time({REPORTS}[2h:1m]) > 0");
-    before_update(rule(
+/// Reports that came within two hours, so that old ones do not alert for weeks: the sum of what was
+/// added from minute to minute, so that the deletion of others ends no alert. A report is a claim:
+/// it warns of no update.
+fn reports(mode: Mode) -> Rule {
+    let before = format!("last_over_time({REPORTS}[1h:1m] offset 1m)");
+    let expr = format!("sum_over_time(clamp_min({REPORTS} - {before}, 0)[2h:1m]) > 0");
+    let (refused, refuses) = match mode {
+        Mode::Enforce => ("is refused", "refuses their boot image"),
+        Mode::Warn | Mode::None => (
+            "would be refused",
+            "would refuse their boot image, and lets them in (mode Warn)",
+        ),
+    };
+    rule(
         "BootImageRefused",
         expr,
         "0s",
         [
-            "New nodes report that their boot image is refused, or that their first boot does not finish.".to_owned(),
-            "{{ $value }} reports of nodes came within the last two hours: the skew policy refuses their boot image, or would (mode Warn); or \
-             it could not be judged; or their first boot does not finish. `oc get bootimagereports -n skewguard -o wide` has the nodes, what \
-             was done, and why."
-                .to_owned(),
+            format!(
+                "New nodes report that their boot image {refused}, or that their first boot does not finish."
+            ),
+            format!(
+                "{{{{ $value }}}} reports of nodes came within the last two hours: the skew policy {refuses}; or it could not be judged; or \
+                 their first boot does not finish. `oc get bootimagereports -n skewguard -o wide` has the nodes, what was done, and why.",
+            ),
         ],
-    ))
+    )
 }
 
 /// The Machines that are nodes, and the set of each: a Machine's name is that of its set and a
 /// suffix (`mapi_machine_created_timestamp_seconds`, machine-api-operator `pkg/metrics`).
-const MACHINES: &str = "label_replace(\n      max by (name, node) (mapi_machine_created_timestamp_seconds{node!=\"\"}),\n      \
-                        \"set\", \"$1\", \"name\", \"(.+)-[^-]+\"\n    )";
+const MACHINES: &str = "label_replace(\n        max by (name, node) (mapi_machine_created_timestamp_seconds{node!=\"\"}),\n        \
+                        \"set\", \"$1\", \"name\", \"(.+)-[^-]+\"\n      )";
 
-/// The newest node of each set, as far as it is among these nodes: the older ones are what they
-/// are, and say nothing of the next one. So are control planes. A node without a Machine stands for
-/// itself.
+/// The sets whose newest node is among these nodes: the older ones are what they are, and say nothing
+/// of the next one. So are control planes. A node without a Machine stands for itself. Machines that
+/// were made in the same second are all the newest, and count as one set.
 fn newest_of_sets(nodes: &str) -> String {
     let label = refused::LABEL;
+    let newest = format!(
+        "group by (node, set) (\n      {MACHINES}\n      == on (set) group_left ()\n      max by (set) ({MACHINES})\n    )"
+    );
+    let without_machine = "label_replace(\n      \
+         group by (node) (kube_node_labels) unless on (node) mapi_machine_created_timestamp_seconds{node!=\"\"},\n      \
+         \"set\", \"node/$1\", \"node\", \"(.+)\"\n    )";
     format!(
-        "count by ({label}) (\n{nodes}  unless on (node) kube_node_role{{role=~\"control-plane|master\"}}\n  and on (node) (\n    \
-         {MACHINES}\n    == on (set) group_left ()\n    max by (set) ({MACHINES})\n    or on (node)\n    \
-         (group by (node) (kube_node_labels) unless on (node) mapi_machine_created_timestamp_seconds{{node!=\"\"}})\n  )\n)"
+        "count by ({label}) (\n  group by (set, {label}) (\n    (\n{nodes}    unless on (node) kube_node_role{{role=~\"control-plane|master\"}}\n    )\n    \
+         * on (node) group_left (set) topk by (node) (1,\n    {newest}\n    or on (node)\n    {without_machine}\n    )\n  )\n)"
     )
 }
 
-fn old_image(expression: String, release: Option<&str>) -> Rule {
+fn old_image(expression: String, release: Option<&str>, mode: Mode) -> Rule {
     let (rule_for, before) = match release {
         Some(release) => (
             format!("the skew policy's limit for {release}"),
             " before the update",
         ),
         None => ("the skew policy".to_owned(), ""),
+    };
+    let next = match mode {
+        Mode::Enforce => "would not join",
+        Mode::Warn | Mode::None => "would be let in with a warning (mode Warn)",
     };
     before_update(rule(
         "OldBootImageInUse",
@@ -178,7 +198,7 @@ fn old_image(expression: String, release: Option<&str>) -> Rule {
             "The newest nodes of machine sets were made from a boot image that the skew policy refuses.".to_owned(),
             format!(
                 "The newest nodes of {{{{ $value }}}} machine sets were made from boot image {{{{ $labels.label_skewguard_dev_boot_image }}}}, which \
-                 {rule_for} refuses (a node without a Machine counts as a set). They go on to run; a new node from the same image would not join. \
+                 {rule_for} refuses (a node without a Machine counts as a set). They go on to run; a new node from the same image {next}. \
                  `oc skewguard audit` says which machine sets still name it: give them a newer image{before}.",
             ),
         ],
@@ -213,25 +233,26 @@ fn dropped() -> Rule {
         expr,
         "5m",
         [
-            "Reports of nodes that did not join are refused: the quota is used up.".to_owned(),
+            "Reports of new nodes are refused: the quota is used up.".to_owned(),
             "There are {{ $value }} BootImageReports in the namespace skewguard, as many as the ResourceQuota {{ $labels.resourcequota }} \
-             allows. Later ones are refused until some are deleted; nodes that are held try again. Their Events still come."
+             allows. Later ones are refused until some are deleted; their nodes try again. Their Events still come."
                 .to_owned(),
         ],
     )
 }
 
-/// Status 3 of the job is a finding, any other a failure; the metric does not tell them apart.
-fn audit() -> Rule {
+/// Status 3 of the audit is a finding, any other a failure; the metric does not tell them apart.
+fn jobs() -> Rule {
     rule(
         "BootImageAuditFailed",
-        "max by (job_name) (kube_job_failed{namespace=\"skewguard\",job_name=~\"skewguard-audit-.*\",condition=\"true\"}) > 0"
+        "max by (job_name) (kube_job_failed{namespace=\"skewguard\",job_name=~\"skewguard-(audit|prune)-.*\",condition=\"true\"}) > 0"
             .to_owned(),
         "0s",
         [
-            "The audit of boot images found something to do, or could not be made.".to_owned(),
-            "Job {{ $labels.job_name }} failed: a machine set would make nodes that the skew policy refuses, or it is not known, or the cluster \
-             could not be read. The ConfigMap skewguard-audit and the Job's log in the namespace skewguard say which."
+            "The audit of boot images found something to do, or could not be made; or old reports could not be deleted.".to_owned(),
+            "Job {{ $labels.job_name }} failed. skewguard-audit: a machine set would make nodes that the skew policy refuses, or it is not \
+             known, or the cluster could not be read; the ConfigMap skewguard-audit and the Job's log in the namespace skewguard say which. \
+             skewguard-prune: old reports stay, until the quota is used up; the Job's log says why."
                 .to_owned(),
         ],
     )
