@@ -4,6 +4,7 @@
 mod answers;
 mod certificate;
 mod driver;
+mod identities;
 mod identity;
 mod kept;
 mod ledger;

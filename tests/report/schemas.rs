@@ -7,7 +7,7 @@ use crate::report::event::{Event, EventSubject, Regarding};
 use crate::report::inventory::NodePatch;
 use crate::report::objects::{BootImageReport, ReportInput};
 use crate::report::situation;
-use crate::support::apiserver::admission::Admission;
+use crate::support::apiserver::admission::{Admission, Request};
 use crate::support::apiserver::schema::{Crd, Schema};
 use crate::verdict::{Finding, GateStatus, Reason, RuleResult, Verdict, Wanted};
 use proptest::prelude::*;
@@ -35,6 +35,18 @@ static ADMISSION: LazyLock<Admission> = LazyLock::new(|| {
 const BOOTSTRAP: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
 const NONE: [&str; 0] = [];
 
+/// The messages of one policy against what a node makes.
+fn denied(policy: &str, object: &Value) -> Vec<String> {
+    let request = Request {
+        operation: "CREATE",
+        user: BOOTSTRAP,
+        namespace: "skewguard",
+        object,
+        old: None,
+    };
+    ADMISSION.denials_of(policy, request)
+}
+
 fn report(verdict: &Verdict, identity: &Identity, seconds: u64) -> Value {
     serde_json::to_value(BootImageReport::new(&ReportInput {
         progress: None,
@@ -54,10 +66,7 @@ fn check(verdict: &Verdict, identity: &Identity, seconds: u64) {
     assert_eq!(META.errors(&report["metadata"]), NONE);
     assert_eq!(CRD.prune(&mut report), NONE);
     assert_eq!(CRD.errors(&report), NONE);
-    assert_eq!(
-        ADMISSION.denials_of("skewguard-reports", "CREATE", BOOTSTRAP, &report),
-        NONE
-    );
+    assert_eq!(denied("skewguard-reports", &report), NONE);
     assert!(printable(&report), "{report}");
 
     let name = report["metadata"]["name"].as_str().unwrap();
@@ -75,10 +84,7 @@ fn check(verdict: &Verdict, identity: &Identity, seconds: u64) {
         let event =
             serde_json::to_value(Event::new(about, name, regarding, identity, now)).unwrap();
         assert_eq!(EVENT.errors(&event), NONE);
-        assert_eq!(
-            ADMISSION.denials_of("skewguard-events", "CREATE", BOOTSTRAP, &event),
-            NONE
-        );
+        assert_eq!(denied("skewguard-events", &event), NONE);
         assert!(
             event["note"].as_str().unwrap().len() <= 1024
                 && event["reportingInstance"].as_str().unwrap().len() <= 128

@@ -9,12 +9,39 @@ use std::sync::Arc;
 /// One policy, bound everywhere with the action Deny.
 struct Policy {
     name: String,
-    group: String,
+    groups: Vec<String>,
     resource: String,
+    namespaces: Value,
+    /// `failurePolicy: Fail`.
+    fails: bool,
     operations: Vec<String>,
     conditions: Vec<Program>,
     /// With what each says where it does not hold.
     validations: Vec<(Program, String)>,
+}
+
+/// A request as a policy sees it.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub operation: &'a str,
+    pub user: &'a str,
+    pub namespace: &'a str,
+    pub object: &'a Value,
+    /// The object before an update.
+    pub old: Option<&'a Value>,
+}
+
+impl Request<'_> {
+    /// The groups that authenticators add.
+    fn groups(&self) -> &'static [&'static str] {
+        match self.user {
+            node if node.starts_with("system:node:") => &["system:nodes", "system:authenticated"],
+            account if account.starts_with("system:serviceaccount:") => {
+                &["system:serviceaccounts", "system:authenticated"]
+            }
+            _ => &["system:masters", "system:authenticated"],
+        }
+    }
 }
 
 /// The policies of a cluster.
@@ -60,7 +87,6 @@ impl Admission {
         };
         let policies = of_kind("ValidatingAdmissionPolicy").map(|policy| {
             let (name, spec) = (text(&policy["metadata"]["name"]), &policy["spec"]);
-            assert_eq!(spec["failurePolicy"], "Fail", "{name}");
             let bound = json!({ "policyName": name, "validationActions": ["Deny"] });
             assert!(
                 of_kind("ValidatingAdmissionPolicyBinding").any(|binding| binding["spec"] == bound),
@@ -68,7 +94,9 @@ impl Admission {
             );
             let rule = &spec["matchConstraints"]["resourceRules"][0];
             Policy {
-                group: text(&rule["apiGroups"][0]),
+                groups: list(&rule["apiGroups"]).iter().map(text).collect(),
+                namespaces: spec["matchConstraints"]["namespaceSelector"].clone(),
+                fails: spec["failurePolicy"] == "Fail",
                 resource: text(&rule["resources"][0]),
                 operations: list(&rule["operations"]).iter().map(text).collect(),
                 conditions: list(&spec["matchConditions"])
@@ -90,60 +118,74 @@ impl Admission {
         Self(policies.collect())
     }
 
-    /// What the policies for this resource say against a request; an error counts as a no
-    /// (`failurePolicy: Fail`).
-    pub fn denials(
-        &self,
-        group: &str,
-        resource: &str,
-        operation: &str,
-        user: &str,
-        object: &Value,
-    ) -> Vec<String> {
+    /// What the policies for this resource say against a request.
+    pub fn denials(&self, group: &str, resource: &str, request: Request<'_>) -> Vec<String> {
         let matching = |policy: &&Policy| {
-            policy.group == group
+            policy.groups.iter().any(|listed| listed == group)
                 && policy.resource == resource
-                && policy.operations.iter().any(|listed| listed == operation)
+                && policy
+                    .operations
+                    .iter()
+                    .any(|listed| listed == request.operation)
+                && policy.selects(request.namespace)
         };
         self.0
             .iter()
             .filter(matching)
-            .flat_map(|policy| policy.denials(operation, user, object))
+            .flat_map(|policy| policy.denials(request))
             .collect()
     }
 
     /// What one policy says, whatever it is for.
-    pub fn denials_of(
-        &self,
-        policy: &str,
-        operation: &str,
-        user: &str,
-        object: &Value,
-    ) -> Vec<String> {
+    pub fn denials_of(&self, policy: &str, request: Request<'_>) -> Vec<String> {
         let policy = self
             .0
             .iter()
             .find(|known| known.name == policy)
             .unwrap_or_else(|| panic!("there is no policy {policy}"));
-        policy.denials(operation, user, object)
+        policy.denials(request)
     }
 }
 
 impl Policy {
-    fn denials(&self, operation: &str, user: &str, object: &Value) -> Vec<String> {
-        let request = json!({ "operation": operation, "userInfo": { "username": user } });
-        let variables = [("request", &request), ("object", object)];
-        if !self
-            .conditions
-            .iter()
-            .all(|condition| holds(condition, &variables) == Ok(true))
-        {
-            return Vec::new();
+    /// The selectors that the manifests have.
+    fn selects(&self, namespace: &str) -> bool {
+        let selector = &self.namespaces;
+        if *selector == json!({}) {
+            return true;
         }
-        let failed = self
-            .validations
-            .iter()
-            .filter(|(validation, _)| holds(validation, &variables) != Ok(true));
+        if let Some(name) = selector["matchLabels"]["kubernetes.io/metadata.name"].as_str() {
+            return name == namespace;
+        }
+        let expression = &selector["matchExpressions"][0];
+        assert_eq!(
+            (&expression["key"], &expression["operator"]),
+            (&json!("kubernetes.io/metadata.name"), &json!("NotIn")),
+            "{selector}"
+        );
+        !list(&expression["values"]).contains(&json!(namespace))
+    }
+
+    /// An error counts as a no, or with `failurePolicy: Ignore` as a yes.
+    fn denials(&self, asked: Request<'_>) -> Vec<String> {
+        let request = json!({ "operation": asked.operation, "namespace": asked.namespace,
+            "userInfo": { "username": asked.user, "groups": asked.groups() } });
+        let variables = [
+            ("request", &request),
+            ("object", asked.object),
+            ("oldObject", asked.old.unwrap_or(&Value::Null)),
+        ];
+        for condition in &self.conditions {
+            match holds(condition, &variables) {
+                Ok(true) => {}
+                Err(error) if self.fails => return vec![error],
+                _ => return Vec::new(),
+            }
+        }
+        let failed = self.validations.iter().filter(|(validation, _)| {
+            let answer = holds(validation, &variables);
+            answer == Ok(false) || (answer.is_err() && self.fails)
+        });
         failed.map(|(_, message)| message.clone()).collect()
     }
 }
