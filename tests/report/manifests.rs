@@ -105,7 +105,7 @@ fn render_prints_what_kustomize_builds_with_every_component() {
         base_only: false,
         prune: true,
         audit: Some(audit),
-        dashboard: true,
+        hosted: false,
     };
     // What kustomize makes of `images` and `configMapGenerator` of the audit's kustomization.
     let mut audit = built(&dir().join("audit"));
@@ -114,23 +114,29 @@ fn render_prints_what_kustomize_builds_with_every_component() {
         .find(|document| document["kind"] == "CronJob");
     let containers = "/spec/jobTemplate/spec/template/spec/containers/0/image";
     *job.unwrap().pointer_mut(containers).unwrap() = json!(image);
-    let metadata = json!({ "name": "skewguard-policy", "namespace": "skewguard" });
+    let metadata = json!({ "name": "skewguard-audit-policy", "namespace": "skewguard" });
     let data = json!({ "policy.json": policy });
     let policy =
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data });
-    let expected: Vec<Value> = [
+    let rest = audit.split_off(1);
+    let of_hosted: Vec<Value> = [
         built(&dir()),
         built(&dir().join("prune")),
-        built(&dir().join("auditor")),
-        vec![policy],
         audit,
-        built(&dir().join("dashboard")),
+        vec![policy],
+        rest,
     ]
     .concat();
+    let expected = [of_hosted.clone(), built(&dir().join("audit/standalone"))].concat();
+    let hosted = Manifests {
+        hosted: true,
+        ..manifests.clone()
+    };
+    assert_eq!(documents(&hosted.to_yaml()), of_hosted);
     assert_eq!(documents(&manifests.to_yaml()), expected);
     let mut names: Vec<String> = expected
         .iter()
-        .map(|object| format!("{} {}", object["kind"], object["metadata"]["name"]))
+        .map(|object| format!("{} {}", object["kind"], object["metadata"]))
         .collect();
     let all = names.len();
     names.sort();
@@ -401,7 +407,14 @@ fn cel(expression: &str, variables: &[(&str, &Value)]) -> Result<bool, String> {
 fn denied(policy: &str, user: &str, operation: &str, object: &Value) -> Vec<String> {
     static ADMISSION: LazyLock<Admission> =
         LazyLock::new(|| Admission::new(&rendered(false, false)));
-    ADMISSION.denials_of(policy, operation, user, object)
+    let request = admission::Request {
+        operation,
+        user,
+        namespace: "skewguard",
+        object,
+        old: None,
+    };
+    ADMISSION.denials_of(policy, request)
 }
 
 fn sample_report() -> Value {

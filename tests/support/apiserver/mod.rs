@@ -4,12 +4,13 @@
 //! It knows exactly what an agent on a node needs and refuses everything else: creating
 //! BootImageReports and Events, and patching Nodes. It grants what the manifests in dist/manifests
 //! grant, and enforces their schema, admission policies and quota. The admin's token may also list,
-//! delete, create Namespaces, and read whatever [`Lists`] has; the bootstrap identity may read the
+//! delete, create Namespaces, apply objects of every kind, and read whatever [`Lists`] has; the bootstrap identity may read the
 //! certificate requests among that.
 
 #![allow(dead_code, unused_imports, unreachable_pub)] // Each test target uses its own part of it.
 
 pub mod admission;
+pub mod apply;
 mod connection;
 mod fault;
 mod identity;

@@ -1,6 +1,7 @@
 //! The objects of the cluster, and what an API server checks of them beyond their schema.
 
-use super::admission::Admission;
+use super::admission::{Admission, Request};
+use super::apply::Applied;
 use super::lists::Lists;
 use super::schema::{Crd, Schema};
 use serde_json::{Map, Value, json};
@@ -23,6 +24,8 @@ pub struct Cluster {
     pub terminating: u32,
     /// What can be read beside these.
     pub lists: Lists,
+    /// What admins applied.
+    pub applied: Applied,
 }
 
 /// An answer that is no success: status, reason, message.
@@ -62,6 +65,7 @@ impl Cluster {
             stored: BTreeMap::from([("nodes".to_owned(), nodes)]),
             terminating: 0,
             lists: Lists::default(),
+            applied: Applied::default(),
         }
     }
 
@@ -130,7 +134,17 @@ impl Cluster {
         own_fields(&mut object);
         if let Some(denial) = self
             .admission
-            .denials(group, resource, "CREATE", user, &object)
+            .denials(
+                group,
+                resource,
+                Request {
+                    operation: "CREATE",
+                    user,
+                    namespace,
+                    object: &object,
+                    old: None,
+                },
+            )
             .first()
         {
             let policy = format!("ValidatingAdmissionPolicy denied request: {denial}");

@@ -296,6 +296,30 @@ impl ApiServer {
         lock(&self.shared.seen).clone()
     }
 
+    /// Namespaces of OpenShift's own that are not there, as in a hosted cluster.
+    pub fn lacks_namespaces(&self, names: &[&str]) {
+        lock(&self.shared.cluster).applied.lacks = names.iter().map(|&name| name.into()).collect();
+    }
+
+    /// The paths of what admins applied.
+    pub fn applied(&self) -> Vec<String> {
+        lock(&self.shared.cluster).applied.paths()
+    }
+
+    /// The answer to a request of the administrator, without the network.
+    pub fn ask(&self, method: &str, uri: &str, content_type: &str, body: &Value) -> (u16, Value) {
+        let answer = self.shared.answer(&Asked {
+            method: method.to_owned(),
+            uri: uri.to_owned(),
+            content_type: content_type.to_owned(),
+            accept: "application/json".to_owned(),
+            authorization: Some(format!("Bearer {}", identity::ADMIN_TOKEN)),
+            certificate: None,
+            body: body.to_string().into_bytes(),
+        });
+        (answer.status, answer.body)
+    }
+
     /// The objects of one plural, such as `events`.
     pub fn objects(&self, plural: &str) -> Vec<Value> {
         lock(&self.shared.cluster)

@@ -15,8 +15,8 @@ pub struct Manifests {
     pub prune: bool,
     /// With the job that audits the cluster.
     pub audit: Option<Audit>,
-    /// With the console's dashboard.
-    pub dashboard: bool,
+    /// For a hosted cluster (HyperShift): without Roles in namespaces that it lacks.
+    pub hosted: bool,
 }
 
 /// Objects that the job that audits the cluster needs beside `dist/manifests/audit`.
@@ -51,6 +51,13 @@ impl FromStr for ImageReference {
     }
 }
 
+impl ImageReference {
+    /// Whether it names one image for good; a tag can be moved.
+    pub(crate) fn has_digest(&self) -> bool {
+        self.0.contains("@sha256:")
+    }
+}
+
 impl fmt::Display for ImageReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -76,14 +83,30 @@ const ADMISSION: [&str; 2] = [
 const PRUNE: [&str; 1] = [include_str!("../../../../dist/manifests/prune/prune.yaml")];
 
 /// `dist/manifests/audit`, and the line of it that names the image.
+const AUDIT_ROLE: &str = include_str!("../../../../dist/manifests/audit/role.yaml");
 const AUDIT: &str = include_str!("../../../../dist/manifests/audit/audit.yaml");
 const AUDIT_IMAGE: &str = "image: skewguard-cli\n";
 
-/// `dist/manifests/auditor`: the ClusterRole of `oc skewguard audit`.
-pub const AUDITOR: &str = include_str!("../../../../dist/manifests/auditor/auditor.yaml");
+/// The part of the job that Kubernetes has from 1.26 on; without it a finding is tried three times.
+const POD_FAILURE_POLICY: &str = "      podFailurePolicy:
+        rules:
+        - action: FailJob
+          onExitCodes: {containerName: audit, operator: NotIn, values: [0, 1]}
+";
 
-/// `dist/manifests/why/why.yaml`: what `oc skewguard why` reads beside.
-pub const WHY: &str = include_str!("../../../../dist/manifests/why/why.yaml");
+/// `dist/manifests/audit/standalone`.
+const AUDIT_STANDALONE: &str =
+    include_str!("../../../../dist/manifests/audit/standalone/user-data.yaml");
+
+/// `dist/manifests/auditor`: what `oc skewguard audit` reads; and what of it is in a namespace that a
+/// hosted cluster lacks.
+const AUDITOR: &str = include_str!("../../../../dist/manifests/auditor/auditor.yaml");
+const AUDITOR_STANDALONE: &str =
+    include_str!("../../../../dist/manifests/auditor/standalone/user-data.yaml");
+
+/// `dist/manifests/why`: what `oc skewguard why` reads beside.
+const WHY: &str = include_str!("../../../../dist/manifests/why/why.yaml");
+const WHY_STANDALONE: &str = include_str!("../../../../dist/manifests/why/standalone/why.yaml");
 
 /// `dist/manifests/dashboard`: the console's dashboard of boot images.
 pub const DASHBOARD: &str = include_str!("../../../../dist/manifests/dashboard/dashboard.yaml");
@@ -95,26 +118,44 @@ impl Manifests {
         let prune: &[&str] = if self.prune { &PRUNE } else { &[] };
         let files = BASE.iter().chain(admission).chain(prune);
         let mut files: Vec<String> = files.map(|&file| file.to_owned()).collect();
-        if let Some(Audit { image, policy }) = &self.audit {
-            files.extend(job(AUDIT, image, policy));
-        }
-        if self.dashboard {
-            files.push(DASHBOARD.to_owned());
+        if let Some(audit) = &self.audit {
+            files.extend(audit.files(self.base_only));
+            files.extend((!self.hosted).then(|| AUDIT_STANDALONE.to_owned()));
         }
         files.join("---\n")
     }
 }
 
-/// A job of the program, with what it reads: rights, and the policy.
-fn job(manifest: &str, image: &ImageReference, policy: &str) -> [String; 3] {
-    let policy = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": "skewguard-policy", "namespace": "skewguard" },
-        "data": { "policy.json": policy }
-    });
-    let image = format!("image: \"{image}\"\n");
-    let job = manifest.replace(AUDIT_IMAGE, &image);
-    [AUDITOR.to_owned(), yaml(&policy), job]
+impl Audit {
+    /// The job, with what it reads: rights, and a ConfigMap of its own with the policy.
+    fn files(&self, is_before_4_17: bool) -> [String; 3] {
+        let policy = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": "skewguard-audit-policy", "namespace": "skewguard" },
+            "data": { "policy.json": self.policy }
+        });
+        let image = format!("image: \"{}\"\n", self.image);
+        let mut job = AUDIT.replace(AUDIT_IMAGE, &image);
+        if is_before_4_17 {
+            job = job.replace(POD_FAILURE_POLICY, "");
+        }
+        [AUDIT_ROLE.to_owned(), yaml(&policy), job]
+    }
+}
+
+/// The rights for `oc skewguard audit`, and `with_why` those for `oc skewguard why`, as YAML documents.
+pub(crate) fn auditor(with_why: bool, hosted: bool) -> String {
+    let all = [
+        (AUDITOR, true),
+        (AUDITOR_STANDALONE, !hosted),
+        (WHY, with_why),
+        (WHY_STANDALONE, with_why && !hosted),
+    ];
+    let parts = all.into_iter().filter(|(_, is_in)| *is_in);
+    parts
+        .map(|(part, _)| part)
+        .collect::<Vec<_>>()
+        .join("---\n")
 }
 
 /// The entries of the node disruption policy that keep the pool's nodes running while our files

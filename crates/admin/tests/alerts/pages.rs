@@ -112,7 +112,10 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
             "install.md",
             "render alerts --policy policy.json | oc apply",
         ),
-        ("install.md", "oc skewguard render admission"),
+        (
+            "install.md",
+            "render admission --policy policy.json --audit audit.json",
+        ),
         ("audit.md", "oc skewguard render dashboard"),
     ] {
         cluster.run(&code(page, words));
@@ -120,9 +123,9 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
     let applied = cluster.objects();
     for object in [
         "AlertingRule.skewguard",
-        "ClusterRole.skewguard-auditor",
+        "ClusterRole.skewguard-audit",
         "ConfigMap.grafana-dashboard-skewguard",
-        "ConfigMap.skewguard-policy",
+        "ConfigMap.skewguard-audit-policy",
         "CronJob.skewguard-audit",
         "ValidatingAdmissionPolicy.skewguard-machines",
         "ValidatingAdmissionPolicyBinding.skewguard-machines",

@@ -26,7 +26,7 @@ pub(crate) fn set(verdict: &str, field: &str, image: &str) -> Value {
 }
 
 /// The audit of a policy.
-fn audit(policy: &str, sets: &[Value]) -> Value {
+pub(crate) fn audit(policy: &str, sets: &[Value]) -> Value {
     let digest: String = Sha256::digest(policy)
         .iter()
         .map(|byte| format!("{byte:02x}"))
@@ -352,7 +352,7 @@ fn an_audit_for_another_release_is_refused_unless_asked_for() {
 }
 
 #[test]
-fn the_mode_decides_what_follows_and_none_prints_nothing() {
+fn the_mode_decides_what_follows_and_none_lifts_it() {
     for (mode, actions) in [
         ("Enforce", json!(["Deny"])),
         ("Warn", json!(["Warn", "Audit"])),
@@ -362,6 +362,8 @@ fn the_mode_decides_what_follows_and_none_prints_nothing() {
         assert_eq!(objects[0]["spec"]["failurePolicy"], "Ignore");
         // An API server may have stopped to read parameters of a core kind.
         assert_eq!(objects[0]["spec"]["paramKind"], Value::Null);
+        // A leaked bootstrap token, a joined node and an admin are told the same: nothing asks who it is.
+        assert!(!objects[0].to_string().contains("userInfo"));
         assert_eq!(objects[1]["spec"]["paramRef"], Value::Null);
         for rule in objects[0]["spec"]["matchConstraints"]["resourceRules"]
             .as_array()
@@ -384,7 +386,38 @@ fn the_mode_decides_what_follows_and_none_prints_nothing() {
         "--audit",
         "audit.json",
     ]);
-    assert_eq!((status, out.as_str()), (1, ""), "{err}");
+    // As where nothing is refused: it takes an earlier one's place. The audit is not needed for it.
+    assert_eq!((status, err.as_str()), (0, ""));
+    let head = "# Policy: mode None, 1 limit, sha256:";
+    assert!(
+        out.starts_with(head) && out.contains("\n# Refused images: 0.\n"),
+        "{out}"
+    );
+    let objects: Vec<Value> = serde_saphyr::from_multiple(&out).unwrap();
+    let (of_nothing, _) = rendered("Warn", &[]);
+    assert_eq!(objects, of_nothing);
+    let enforced = rendered("Enforce", &[set("Refused", "ami.id", AMI)]).0;
+    let names = |objects: &[Value]| -> Vec<Value> {
+        let name = |object: &Value| json!([object["kind"], object["metadata"]]);
+        objects.iter().map(name).collect()
+    };
+    assert_eq!(names(&objects), names(&enforced));
+    assert_eq!(
+        denied(&objects, &machine(json!({ "ami": { "id": AMI } }))),
+        None
+    );
+    assert_eq!(
+        desk.render(&["admission", "--policy", "policy.json"]),
+        (0, out, String::new())
+    );
+    // Another mode needs it.
+    desk.file("policy.json", policy("Warn"));
+    let (status, out, err) = desk.render(&["admission", "--policy", "policy.json"]);
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert_eq!(
+        err,
+        "skewguard: name the audit of this policy: --audit FILE\n"
+    );
 }
 
 #[test]

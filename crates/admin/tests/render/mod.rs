@@ -3,7 +3,9 @@
 pub(crate) mod admission;
 mod ignition;
 mod machineconfig;
+mod matrix;
 mod pointer;
+mod rights;
 mod served;
 mod unpack;
 

@@ -86,7 +86,7 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
 /// refused is not made, and the events of its machine set say why, before anybody pays for the
 /// machine. Under Warn it is made, with a warning. Images that the audit does not know, and
 /// Machines that exist, are never touched. Needs OpenShift 4.17 or later. Make it again after each
-/// audit.
+/// audit. Of a policy in mode None it prints the empty one, which lifts an earlier one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
@@ -98,8 +98,9 @@ pub(super) struct AdmissionArgs {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     policy: PathBuf,
     /// What `oc skewguard audit --output json` printed, with the same policy, or - for standard input.
+    /// A policy in mode None needs none.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    audit: PathBuf,
+    audit: Option<PathBuf>,
     /// Take an audit for another release than the cluster's own (`audit --target`): Machines are then
     /// denied by the limits for that one.
     #[arg(long)]
@@ -110,16 +111,26 @@ pub(super) struct AdmissionArgs {
 }
 
 pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    read_once([&*args.policy, &*args.audit])?;
+    read_once(
+        [&args.policy]
+            .into_iter()
+            .chain(&args.audit)
+            .map(PathBuf::as_path),
+    )?;
     let (bytes, about_policy) = policy(&args.policy, io)?;
     let policy = policies::parse(&bytes).map_err(about(&args.policy))?;
-    if policy.mode == Mode::None {
-        return Err("the policy's mode is None: nothing is refused".into());
-    }
-    let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
-    let images = read_file(&args.audit, MAX_AUDIT)
-        .and_then(|json| Images::from_audit(&json, &digest, args.any_release, args.deny_own))
-        .map_err(about(&args.audit))?;
+    let images = match (&args.audit, policy.mode) {
+        (_, Mode::None) => Images::default(),
+        (None, _) => return Err("name the audit of this policy: --audit FILE".into()),
+        (Some(audit), _) => {
+            let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
+            read_file(audit, MAX_AUDIT)
+                .and_then(|json| {
+                    Images::from_audit(&json, &digest, args.any_release, args.deny_own)
+                })
+                .map_err(about(audit))?
+        }
+    };
     let mut facts = vec![about_policy, format!("Refused images: {}.", images.len())];
     if let Some((asked, own)) = &images.releases {
         let fact = match own {

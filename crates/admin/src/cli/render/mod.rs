@@ -9,7 +9,7 @@ use crate::policy;
 use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
 use crate::render::machineconfig::{MachineConfig, config, header, role, warning};
-use crate::render::manifests::{AUDITOR, Audit, ImageReference, Manifests, WHY};
+use crate::render::manifests::{Audit, ImageReference, Manifests, auditor};
 use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
 use crate::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, Sizes, figure, rest_of_rendered};
 use crate::render::{json, yaml};
@@ -167,32 +167,34 @@ struct PointerArgs {
 #[command(after_help = "\
 Examples:
   oc skewguard render manifests | oc apply -f -
-  oc skewguard render manifests --prune --dashboard --policy policy.json \\
-    --audit registry.example.com/skewguard-cli:0.1.0 | oc apply -f -
+  oc skewguard render manifests --prune --policy policy.json \\
+    --audit registry.example.com/skewguard-cli@sha256:... | oc apply -f -
   oc get bootimagereports -n skewguard")]
 struct ManifestsArgs {
-    /// Without the admission policies, for clusters before Kubernetes 1.30 (OpenShift 4.17).
+    /// For clusters before OpenShift 4.17 (Kubernetes 1.30), back to 4.10: without the admission
+    /// policies, and the jobs without what is newer.
     #[arg(long)]
     base: bool,
-    /// With a nightly job that deletes reports older than 30 days.
+    /// With a nightly job that deletes reports older than 30 days and 2 hours.
     #[arg(long)]
     prune: bool,
-    /// With an audit every hour, in the cluster, of the policy that --policy names; IMAGE is the
-    /// container image of this program.
+    /// With an audit every hour, in the cluster, of the policy that --policy names. IMAGE is the
+    /// container image of this program, by digest, for the nodes' architecture (where they have
+    /// several, a multi-arch one).
     #[arg(long, value_name = "IMAGE", requires = "policy")]
     audit: Option<ImageReference>,
     /// Skew policy for --audit, JSON or YAML, or - for standard input.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, requires = "audit")]
     policy: Option<PathBuf>,
-    /// With a dashboard for the console.
-    #[arg(long)]
-    dashboard: bool,
-    /// The ClusterRole for `oc skewguard audit`, and nothing else.
-    #[arg(long, conflicts_with_all = ["base", "prune", "audit", "dashboard"])]
+    /// The rights for `oc skewguard audit`, and nothing else.
+    #[arg(long, conflicts_with_all = ["base", "prune", "audit"])]
     auditor: bool,
-    /// With --auditor: also the ClusterRole and the Roles for `oc skewguard why`.
+    /// With --auditor: also the rights for `oc skewguard why`.
     #[arg(long, requires = "auditor")]
     why: bool,
+    /// For a hosted cluster (HyperShift): without Roles in namespaces that it lacks.
+    #[arg(long)]
+    hosted: bool,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -318,16 +320,14 @@ fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
 }
 
 fn manifests(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let yaml = if args.why {
-        format!("{AUDITOR}---\n{WHY}")
-    } else if args.auditor {
-        AUDITOR.to_owned()
+    let yaml = if args.auditor {
+        auditor(args.why, args.hosted)
     } else {
         Manifests {
             base_only: args.base,
             prune: args.prune,
             audit: audit(args, io)?,
-            dashboard: args.dashboard,
+            hosted: args.hosted,
         }
         .to_yaml()
     };
@@ -342,6 +342,11 @@ fn audit(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Option<Audit>, Failure
     let (bytes, _) = policy(path, io)?;
     let policy = String::from_utf8(bytes).map_err(about(path))?;
     let image = image.clone();
+    if !image.has_digest() {
+        io.say(format_args!(
+            "warning: --audit {image}: a tag can be moved, and what runs then may read what the auditor reads. Name the image by digest: NAME@sha256:DIGITS",
+        ));
+    }
     Ok(Some(Audit { image, policy }))
 }
 
