@@ -303,6 +303,9 @@ fn a_line_that_only_looks_alike_has_no_cause() {
         "User \"system:anonymous\" was mapped to no group",
         "level=info msg=\"Using runtime config: /etc/crio/crio.conf.d\"",
         "Dependency failed for Machine Config Daemon Firstboot.",
+        "mount: /boot: WARNING: source write-protected, mounted read-only.",
+        "E1115 cri_stats_provider.go:455] \"Failed to get the info of the filesystem with mountpoint\" err=\"unable to find data in memory cache\" mountpoint=\"/var/lib/containers/storage/overlay-images\"",
+        "boot.mount: Directory /boot to mount over is not empty, mounting anyway.",
     ] {
         assert_eq!(cause(line.as_bytes()), "Unknown", "{line}");
     }

@@ -205,11 +205,13 @@ fn split_prefix(line: &str) -> (Option<&'static str>, &str) {
     (beside, text)
 }
 
-/// The line has nothing to do with the first boot: the kubelet's probes of its pods, and the start
-/// of rpm-ostree's daemon, which every command causes.
+/// The line has nothing to do with the first boot: the kubelet's probes of its pods, a file system
+/// that is mounted as it is, and the start of rpm-ostree's daemon, which every command causes.
 fn is_aside(line: &str) -> bool {
     let starts = ["starting ", "started ", "stopping ", "stopped "];
-    line.contains(" prober.go:")
+    [" prober.go:", "mounted read-only"]
+        .iter()
+        .any(|words| line.contains(words))
         || line.contains("rpm-ostree system management daemon")
             && starts.iter().any(|words| line.starts_with(words))
 }
