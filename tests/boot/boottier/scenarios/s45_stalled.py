@@ -103,13 +103,14 @@ def told(world, server, boot, phase, unit, cause, secrets, state="activating", c
         return None
     progress, name = report["body"]["report"].get("progress") or {}, report["body"]["metadata"]["name"]
     expect.equal(report["body"]["report"]["verdict"]["verdict"], "Allowed", "the verdict in the report")
-    expect.equal((progress.get("phase"), progress.get("unit"), progress.get("activeState")), (phase, unit, state), "progress")
+    expect.equal((progress.get("phase"), progress.get("unit"), progress.get("activeState")), (phase, unit or None, state), "progress")
     expect.that(5 <= progress.get("minutes", 0) < 30, "the minutes of the first boot, over its reboots", progress)
     expect.equal((progress.get("cause"), "lines" in progress), (cause, False), "the cause by name, and no line")
     stalled = event(server, "FirstBootStalled", name)
     if expect.that(stalled is not None, "an Event FirstBootStalled about it", server.requests()):
         expect.equal(stalled["body"]["type"], "Warning", "the Event's type")
-        expect.contains(stalled["body"]["note"], [f"it waits in the phase {phase}: {unit}" + (f" is {state}" if state else ""), f"; cause {cause}: "],
+        where = f"{phase}: {unit}" if unit else phase
+        expect.contains(stalled["body"]["note"], [f"it waits in the phase {where}" + (f" is {state}" if state else ""), f"; cause {cause}: "],
                         "the Event's note")
     note = boot.read(NOTE) or ""
     expect.contains(note, ["*** FIRST BOOT NOT FINISHED ***", unit, f"\nCause: {cause}: ", command or f"journalctl -b -u {unit}"], NOTE)
@@ -120,7 +121,7 @@ def told(world, server, boot, phase, unit, cause, secrets, state="activating", c
     entries = boot.journal("MESSAGE_ID=" + MESSAGE_ID)
     if expect.equal(len(entries), 1, "journal entries about the stall"):
         expect.equal([entries[0].get(field) for field in ("SKEWGUARD_PHASE", "SKEWGUARD_UNIT", "SKEWGUARD_CAUSE", "PRIORITY", "_SYSTEMD_UNIT")],
-                     [phase, unit, cause, "4", "skewguard-report.service"], "the journal entry")
+                     [phase, unit or None, cause, "4", "skewguard-report.service"], "the journal entry")
     status = boot.shell("PATH=$PATH:/usr/local/bin:/run/skewguard/bin skewguard status")
     expect.contains(status, ["Not held: this node goes on, but its first boot does not finish\n", f"phase {phase}, cause {cause}: "], "skewguard status")
     everywhere = json.dumps(server.requests()) + note + status + boot.journal_text("-u", "skewguard-report.service")
@@ -186,11 +187,27 @@ def no_certificate(world, image=None):
 def stalled_not_finalized(world):
     fails = "[Service]\nExecStop=\nExecStop=/bin/sh -c 'echo error: Finalizing deployment: Child process exited with code 1 >&2; exit 1'\n"
     server, node = stalling(world, JOIN, KUBELET, more={"/etc/systemd/system/ostree-finalize-staged.service.d/50-fails.conf": fails})
+    # The disk of the stand-in has an entry for each image. That of a node has the booted one alone.
+    for entry in (node.disk / "boot/loader/entries").glob("ostree-*.conf"):
+        entry.unlink()
     node.boot().wait_reboot()
     after_an_earlier_boot(node)
     boot = begun(world, node.boot(timeout=2 * TOLD))
     name = told(world, server, boot, "Rebase", "ostree-finalize-staged.service", "NotFinalized", ["abcdefghijklmnop", "exited with code"],
                 state=None, command="journalctl -b -1 -u ostree-finalize-staged")
+    boot.shell("rm /etc/stand-in/broken")
+    went_on(world, server, boot, name)
+
+
+@scenario("stalled-not-booted", "the rebase is in the boot menu, and the old entry is booted: told as Rebase, cause NotBooted")
+def stalled_not_booted(world):
+    server, node = stalling(world, JOIN, KUBELET)
+    node.boot().wait_reboot()
+    after_an_earlier_boot(node)
+    # As somebody who chooses the old entry: the new one stays in the menu.
+    (node.disk / "boot/loader/entries/rebased.conf").unlink()
+    boot = begun(world, node.boot(timeout=2 * TOLD))
+    name = told(world, server, boot, "Rebase", "", "NotBooted", ["abcdefghijklmnop"], state=None, command="journalctl -b -1\n")
     boot.shell("rm /etc/stand-in/broken")
     went_on(world, server, boot, name)
 
