@@ -15,6 +15,7 @@
 
 mod alerts;
 mod audit;
+mod line;
 mod lives;
 mod policy;
 mod render;

@@ -5,6 +5,13 @@ use std::fs::File;
 use std::io::{Read, Result};
 use std::path::Path;
 
+/// Text of an error of the operating system, without its number.
+pub fn cause(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error ").next();
+    printable(text.unwrap_or_default())
+}
+
 /// Reads a file, a FIFO as a shell's `<(command)` makes one, or standard input where the name is
 /// `-`: at most one byte more than `max`, which shows that it is too large.
 ///
@@ -31,7 +38,7 @@ pub fn read_start(path: &Path, max: u64) -> Result<Vec<u8>> {
 /// It cannot be read, is empty, or is larger than `max` bytes. The text names the file.
 pub fn read(path: &Path, max: u64) -> std::result::Result<Vec<u8>, String> {
     let error = |what: String| format!("{}: {what}", name(path));
-    let bytes = read_start(path, max).map_err(|problem| error(problem.to_string()))?;
+    let bytes = read_start(path, max).map_err(|problem| error(cause(&problem)))?;
     match bytes.len() as u64 {
         0 => Err(error("is empty".to_owned())),
         size if size > max => Err(error(format!("is larger than {max} bytes"))),

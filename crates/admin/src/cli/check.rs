@@ -1,14 +1,16 @@
 //! `oc skewguard check`: what a policy says to a boot image, without a node.
 
-use super::{Exit, Failure, Io, named, parse_release};
+use super::{Exit, Failure, Io, POLICY_VARIABLE, named, parse_release};
 use crate::aleph;
+use crate::lint::starter::{STARTER, STARTER_NAME};
 use crate::policy::Mode;
-use crate::text::printable;
+use crate::text::{printable, printable_up_to};
 use crate::verdict::{
     BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput, decide, text,
 };
+use crate::version::ImageVersion;
 use skewguard_cluster::file::read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -16,18 +18,22 @@ Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused. A policy in
 \"Would be refused\", and the status is 0; --mode enforce makes that 3, as in `audit`.
 
 Examples:
+  oc skewguard check --image 412.86.202301311551-0 --target 4.22.1
   oc skewguard check --policy policy.yaml --aleph aleph.json
   oc skewguard check --policy policy.yaml --aleph aleph.json --target 4.22
   oc skewguard check --policy policy.yaml --aleph a.json --mode enforce
   ssh core@NODE cat /sysroot/.coreos-aleph-version.json |
     oc skewguard check --policy policy.yaml --aleph -")]
 pub(super) struct Args {
-    /// The policy, JSON or YAML; - is standard input.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    policy: PathBuf,
-    /// The aleph file of the boot image; - is standard input.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    aleph: PathBuf,
+    /// The policy, JSON or YAML; - is standard input. Default: what `policy init` writes.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, env = POLICY_VARIABLE, hide_env_values = true)]
+    policy: Option<PathBuf>,
+    /// The boot image's aleph file; - is standard input.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present = "image", conflicts_with = "image")]
+    aleph: Option<PathBuf>,
+    /// The boot image's version, in place of its aleph file.
+    #[arg(long, value_name = "VERSION")]
+    image: Option<String>,
     /// Release to ask about, such as the one to upgrade to.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     target: Option<String>,
@@ -35,7 +41,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "POOL")]
     pool: Option<String>,
     /// Judge as if this were the policy's mode.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, ignore_case = true)]
     mode: Option<AsMode>,
     /// Form of the verdict.
     #[arg(long, short, value_enum, default_value = "text")]
@@ -64,12 +70,35 @@ fn as_mode(policy: PolicyInput, asked: Option<AsMode>) -> (PolicyInput, Vec<Stri
     (policy, warnings)
 }
 
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    super::read_once([&*args.policy, &*args.aleph])?;
-    let (policy, warnings) = as_mode(super::named_policy(&args.policy)?, args.mode);
-    let file = named(&args.aleph);
-    let bytes = read(&args.aleph, aleph::MAX_BYTES).map_err(|error| format!("--aleph {error}"))?;
+/// The boot image's version, and where it stands.
+fn image(args: &Args) -> Result<(ImageVersion, String), Failure> {
+    if let Some(text) = &args.image {
+        let version = ImageVersion::parse(text);
+        if !version.is_known() {
+            let shown = printable_up_to(text, 256);
+            return Err(format!("--image {shown}: no version that skewguard recognizes; an aleph file's `version` is one, such as 418.94.202511191518-0").into());
+        }
+        return Ok((version, "--image".to_owned()));
+    }
+    let path = args.aleph.as_deref().unwrap_or_else(|| Path::new("-"));
+    let file = named(path);
+    let bytes = read(path, aleph::MAX_BYTES).map_err(|error| format!("--aleph {error}"))?;
     let version = aleph::version(&bytes).map_err(|error| format!("--aleph {file}: {error}"))?;
+    Ok((version, file))
+}
+
+pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let files = args.policy.iter().chain(&args.aleph);
+    super::read_once(files.map(PathBuf::as_path))?;
+    let policy = match &args.policy {
+        Some(file) => super::named_policy(file)?,
+        None => super::policy_input(STARTER_NAME, STARTER.as_bytes()),
+    };
+    let (policy, warnings) = as_mode(policy, args.mode);
+    let (version, file) = image(args)?;
+    if let Some(unknown) = args.target.as_deref().and_then(super::unknown_release) {
+        io.say(format_args!("warning: --target {unknown}"));
+    }
     let asked = args.target.is_some() || args.pool.is_some();
     let target = if asked {
         TargetInput::Read(Target {

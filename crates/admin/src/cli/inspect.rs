@@ -34,21 +34,31 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     read_once(args.versions.iter().map(Path::new))?;
+    let mut unknown = 0;
     for written in &args.versions {
         if written != "-" {
-            print(written, args.output, io)?;
+            unknown += usize::from(!print(written, args.output, io)?);
             continue;
         }
         let bytes = read_named(Path::new("-"), INPUT_MAX)?;
         for line in String::from_utf8_lossy(&bytes).lines() {
-            print(line.trim(), args.output, io)?;
+            unknown += usize::from(!print(line.trim(), args.output, io)?);
         }
     }
-    Ok(Exit::Done)
+    if unknown == 0 {
+        return Ok(Exit::Done);
+    }
+    io.say(format_args!(
+        "{} no version that skewguard recognizes; an aleph file's `version` is one, such as 418.94.202511191518-0",
+        if unknown == 1 { "1 of these is".to_owned() } else { format!("{unknown} of these are") }
+    ));
+    Ok(Exit::Failed)
 }
 
-fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<(), Failure> {
+/// Prints what one string says; `false` where that is nothing.
+fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<bool, Failure> {
     let (version, published) = decode(written);
+    let is_known = version.is_known() || is_ami(written);
     let shown = printable_up_to(written, LONGEST);
     let ignition = ignition_specs::of_image(&version);
     let says = ignition.map_or(String::new(), |ignition| format!(", {}", ignition.says()));
@@ -85,7 +95,7 @@ fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<(), Failu
             })?
         )?,
     }
-    Ok(())
+    Ok(is_known)
 }
 
 /// The longest name of an image that is shown, in characters.

@@ -4,7 +4,7 @@
 //! names, in its order.
 
 use super::completion::{FILES, script};
-use super::{Exit, Failure, Io, NAME, named};
+use super::{Exit, Failure, Io, NAME, cause, named};
 use clap::{Arg, ArgAction, Command};
 use clap_mangen::Man;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, _: &mut Io<'_>) -> Result<Exit, Failure> {
     for (path, text) in files(&super::command()) {
         let path = args.dir.join(path);
-        let error = |error: std::io::Error| format!("{}: {error}", named(&path));
+        let error = |error: std::io::Error| format!("{}: {}", named(&path), cause(&error));
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(error)?;
         }

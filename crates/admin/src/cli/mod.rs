@@ -5,6 +5,7 @@ mod check;
 mod completion;
 mod inspect;
 mod man;
+mod options_first;
 mod policy;
 mod render;
 mod schema;
@@ -13,14 +14,17 @@ mod why;
 pub use skewguard_core::command::{Exit, Io};
 
 use crate::lint::{Severity, lint};
+use crate::operator;
 use crate::policy::MAX_BYTES;
+use crate::policy::fields::KIND;
 use crate::render::size::figure;
-use crate::text::hex;
+use crate::text::{hex, printable};
 use crate::verdict::PolicyInput;
+use crate::version::Release;
 use crate::yaml::for_nodes;
 use clap::{Parser, Subcommand, ValueEnum};
 use sha2::{Digest, Sha256};
-use skewguard_cluster::file::{name as named, read_start};
+use skewguard_cluster::file::{cause, name as named, read_start};
 use skewguard_core::command::{Failure, parse_release, read_once};
 use std::ffi::OsString;
 use std::path::Path;
@@ -34,6 +38,9 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// The variable that stands for `--policy`: one place in a pipeline.
+const POLICY_VARIABLE: &str = "SKEWGUARD_POLICY";
 
 /// The file name of this program.
 const NAME: &str = "kubectl-skewguard";
@@ -66,8 +73,8 @@ enum Command {
     Check(check::Args),
     /// Decode boot image version strings
     ///
-    /// What a string does not say is shown as unknown and never guessed. A string of no known
-    /// scheme is an answer, not an error.
+    /// What a string does not say is shown as unknown and never guessed. Where one of them is no
+    /// version that skewguard recognizes, the exit status is 1.
     Inspect(inspect::Args),
     /// Write, check and describe skew policies
     ///
@@ -99,6 +106,8 @@ enum Command {
     ///
     /// Each leaves room for fields of later releases: what is printed only ever grows.
     Schema(schema::Args),
+    /// Print the version of this program
+    Version,
     /// Print completions for a shell
     ///
     /// The packages install them for all three shells; this is for a binary that was copied.
@@ -124,7 +133,7 @@ pub fn command() -> clap::Command {
 
 /// Runs one command line, the program's name first.
 pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
-    let command = match Cli::try_parse_from(args) {
+    let command = match Cli::try_parse_from(options_first::behind_the_command(args)) {
         Ok(cli) => cli.command,
         Err(error) => {
             let exit = if error.use_stderr() {
@@ -143,10 +152,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Why(args) => why::run(args, io),
         Command::Render(args) => render::run(args, io),
         Command::Schema(args) => schema::run(args, io),
+        Command::Version => version(io),
         Command::Completion(args) => completion::run(args, io),
         Command::Man(args) => man::run(args, io),
     };
     io.done(done)
+}
+
+fn version(io: &mut Io<'_>) -> Result<Exit, Failure> {
+    writeln!(io.out, "{NAME} {}", LONG_VERSION.as_str())?;
+    Ok(Exit::Done)
 }
 
 /// Makes the runtime that requests run in.
@@ -165,6 +180,12 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
 fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
     let file = named(path);
     let bytes = read_file(path, MAX_BYTES).map_err(|error| format!("--policy {file}: {error}"))?;
+    if let Some(kind) = other_kind(&bytes) {
+        return Err(format!(
+            "--policy {file}: this is a {kind}, not a policy; `oc skewguard policy init` writes one"
+        )
+        .into());
+    }
     let report = lint(&bytes);
     if report.errors > 0 {
         let errors: String = report
@@ -178,6 +199,31 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
     Ok(policy_input(&file, &for_nodes(bytes)))
 }
 
+/// The kind of an object that is something else than a policy: a cluster's, or what this program
+/// prints.
+fn other_kind(bytes: &[u8]) -> Option<String> {
+    let bytes = for_nodes(bytes.to_vec());
+    let object: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let kind = object.get("kind")?.as_str().filter(|kind| *kind != KIND)?;
+    let of = object
+        .get("items")
+        .and_then(|items| items.get(0)?.get("kind")?.as_str());
+    let is_policy = object.get("mode").is_some() || object.get("limits").is_some();
+    (!is_policy).then(|| match of {
+        Some(of) => format!("{} of {}", printable(kind), printable(of)),
+        None => printable(kind),
+    })
+}
+
+/// Words on a release that is newer than any whose limits are known.
+fn unknown_release(release: &str) -> Option<String> {
+    let newest = operator::known().max()?;
+    let asked = release.parse::<Release>().ok()?;
+    (asked.minor > newest).then(|| {
+        format!("{release}: this version of skewguard knows no release after {newest}; the policy's nearest lower limit is used")
+    })
+}
+
 /// A policy as nodes get it.
 fn policy_input(name: &str, bytes: &[u8]) -> PolicyInput {
     let digest = format!("sha256:{}", hex(&Sha256::digest(bytes)));
@@ -189,7 +235,7 @@ fn policy_input(name: &str, bytes: &[u8]) -> PolicyInput {
 /// # Errors
 /// It cannot be read, or is larger than `max` bytes. The text does not name it.
 fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
-    let bytes = read_start(path, max).map_err(|error| error.to_string())?;
+    let bytes = read_start(path, max).map_err(|error| cause(&error))?;
     if bytes.len() as u64 > max {
         Err(format!("is larger than {} bytes", figure(max)))
     } else {

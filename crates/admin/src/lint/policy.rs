@@ -116,12 +116,26 @@ fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, scopes: &[Option<Limit
     };
     let message =
         format!("there is no limit without {what}: {whom} may find none and are not checked");
-    lint.warning(
-        limits,
-        "NoLimitForTheRest",
-        message,
-        format!("add a limit without {what}"),
-    );
+    let mut help = format!("add a limit without {what}");
+    if let Some(pool) = missing_pool(scopes) {
+        help += &format!(
+            "; one that lets every image of that pool through is {{ \"pools\": [\"{pool}\"], \"deniedVersions\": [] }}"
+        );
+    }
+    lint.warning(limits, "NoLimitForTheRest", message, help);
+}
+
+/// The first pool of every cluster that no limit is for, where limits name pools.
+fn missing_pool(scopes: &[Option<LimitScope<'_>>]) -> Option<&'static str> {
+    let pools = scopes.iter().flatten().map(|limit| limit.pools.as_ref());
+    let named: Vec<&String> = pools
+        .collect::<Option<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect();
+    ["master", "worker"]
+        .into_iter()
+        .find(|pool| !named.iter().any(|named| *named == pool))
 }
 
 /// Finds limits that are never chosen because earlier ones have the same release, pools and

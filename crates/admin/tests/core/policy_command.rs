@@ -76,7 +76,7 @@ fn init_says_what_it_cannot_do() {
         (exit, err.as_str()),
         (
             1,
-            "skewguard: /nonexistent/policy.json: No such file or directory (os error 2)\n"
+            "skewguard: /nonexistent/policy.json: No such file or directory\n"
         )
     );
     let (exit, _, err) = run(&["policy", "init", "--file", "policy.md"]);

@@ -1,7 +1,7 @@
 //! Kubeconfigs: which files there are, and what they say together.
 
 use super::login::{Environment, Login, LoginRequest, log_in};
-use crate::file::name as name_of;
+use crate::file::{cause, name as name_of};
 use crate::text::printable;
 use kube_client::config::{Kubeconfig, KubeconfigError, NamedContext};
 use std::io::Read;
@@ -201,7 +201,7 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
     let about = match std::fs::metadata(file) {
         _ if is_stdin => None,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
+        Err(error) => return Err(cause(&error)),
         Ok(about) if about.is_dir() => return Err("is a directory".to_owned()),
         Ok(about) => Some(about),
     };
@@ -217,7 +217,7 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
         let stream: Box<dyn Read> = if is_stdin {
             Box::new(std::io::stdin())
         } else {
-            Box::new(std::fs::File::open(file).map_err(|error| error.to_string())?)
+            Box::new(std::fs::File::open(file).map_err(|error| cause(&error))?)
         };
         let size = stream.take(MAX_BYTES + 1).read_to_string(&mut text);
         if size.map_err(|_| "is not UTF-8".to_owned())? as u64 > MAX_BYTES {
@@ -229,7 +229,7 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
     if about.is_some_and(|about| !about.is_file() || about.len() > MAX_BYTES) {
         return Err(too_large());
     }
-    let absolute = std::path::absolute(file).map_err(|error| error.to_string())?;
+    let absolute = std::path::absolute(file).map_err(|error| cause(&error))?;
     // Paths in it are relative to it.
     let read = Kubeconfig::read_from(absolute);
     read.map(Some).map_err(|error| said(&error))
@@ -246,7 +246,7 @@ pub fn said(error: &KubeconfigError) -> String {
             ),
             None => "is not valid YAML of a kubeconfig".to_owned(),
         },
-        KubeconfigError::ReadConfig(error, _) => printable(&error.to_string()),
+        KubeconfigError::ReadConfig(error, _) => cause(error),
         KubeconfigError::CurrentContextNotSet => {
             "current-context is missing; choose one with --context".to_owned()
         }

@@ -5,6 +5,7 @@
 
 use super::kubeconfigs::{Kubeconfigs, said};
 use super::server::{Failure, Server};
+use crate::file::cause;
 use crate::text::printable;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube_client::client::{AuthError, ClientBuilder};
@@ -179,7 +180,7 @@ impl Login {
                     of_program(format!("{}; run it by hand to see why", out.status))
                 }
                 AuthError::AuthExecStart(error) => {
-                    of_program(format!("{error}; run it by hand to see why"))
+                    of_program(format!("{}; run it by hand to see why", cause(&error)))
                 }
                 AuthError::AuthExecParse(_) | AuthError::ExecPluginFailed => {
                     of_program("did not print an ExecCredential with a status".to_owned())

@@ -2,7 +2,7 @@
 
 use super::archive::{self, BLOCK, Bounded, Format, Member, TooMuch};
 use super::folder;
-use crate::file::name as named;
+use crate::file::{cause, name as named};
 use crate::files::gathers::Gathers;
 use crate::files::staged::SourceFile;
 use crate::kinds::listener::{Shared, held};
@@ -200,7 +200,7 @@ impl InputReader<'_> {
         let is_log = |path: &Path| hears_log(listener.as_ref(), path);
         let found = match folder::files(path, &is_log) {
             Ok(found) => found,
-            Err(error) => return self.note(path, named(path), error.to_string()),
+            Err(error) => return self.note(path, named(path), cause(&error)),
         };
         for link in found.links {
             self.note(&link, named(&link), LINK.to_owned());
@@ -260,7 +260,7 @@ impl InputReader<'_> {
         let mut stream: Box<dyn Read> = if path == Path::new("-") {
             Box::new(io::stdin())
         } else {
-            Box::new(File::open(path).map_err(|error| error.to_string())?)
+            Box::new(File::open(path).map_err(|error| cause(&error))?)
         };
         let source = Source {
             path: path.to_owned(),
@@ -437,7 +437,7 @@ fn broken(error: &io::Error) -> String {
             let error = printable(&error.to_string());
             format!("is broken, or was cut short: {error}")
         }
-        _ => error.to_string(),
+        _ => cause(error),
     }
 }
 

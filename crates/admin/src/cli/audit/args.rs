@@ -1,6 +1,6 @@
 //! The arguments of `oc skewguard audit`.
 
-use super::super::{Exit, parse_release};
+use super::super::{Exit, POLICY_VARIABLE, parse_release};
 use skewguard_cluster::connect::fetch;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -107,14 +107,14 @@ More:
 pub(in crate::cli) struct Args {
     /// The policy to try, JSON or YAML; it is judged as if its mode were Enforce. Default: the
     /// limits and known issues that `policy init` writes; on a cluster of OKD, `policy init --okd`.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, env = POLICY_VARIABLE, hide_env_values = true)]
     pub(super) policy: Option<PathBuf>,
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     pub(super) target: Option<String>,
     /// Files of `oc get -o json` or YAML, and folders and archives such as a must-gather; - is
     /// standard input.
-    #[arg(long, value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
+    #[arg(long, short = 'f', value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
     pub(super) from: Vec<PathBuf>,
     /// Stream metadata of other releases, whose images are then known: what `openshift-install
     /// coreos print-stream-json` prints; - is standard input.
@@ -175,6 +175,12 @@ pub(in crate::cli) struct Args {
     /// Do not check the server's certificate. Whoever answers gets your credentials.
     #[arg(long)]
     pub(super) insecure_skip_tls_verify: bool,
+    /// Show only the sets of this namespace; the summary and the exit status stay those of all.
+    #[arg(long, short = 'n', value_name = "NAMESPACE")]
+    pub(super) namespace: Option<String>,
+    /// Show the sets of all namespaces, which is the default.
+    #[arg(long, short = 'A', conflicts_with = "namespace")]
+    all_namespaces: bool,
     /// Show only these sets; the summary and the exit status stay those of all.
     #[arg(long, value_enum)]
     pub(super) only: Option<Only>,

@@ -57,6 +57,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         [] => None,
         from => Some(input::read_files(from, &mut objects)?),
     };
+    if let Some(unknown) = args.target.as_deref().and_then(super::unknown_release) {
+        io.say(format_args!("warning: --target {unknown}"));
+    }
     let is_list = contexts.is_some() || matches!(files, Some(Files::OfSeveral(_)));
     request.check(is_list)?;
     let before = args.since.as_deref();
@@ -276,7 +279,9 @@ fn choose(args: &Args, fleet: &mut FleetAudit) -> Result<(), Failure> {
     }
     let is_chosen = |set: &SetAudit| {
         let is_named = args.sets.is_empty() || args.sets.iter().any(|name| is_named(set, name));
+        let namespace = args.namespace.as_ref();
         is_named
+            && namespace.is_none_or(|namespace| set.namespace == *namespace)
             && match args.only {
                 None => true,
                 Some(Only::Refused) => set.would_be_refused(),
@@ -327,7 +332,8 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
     let has_words = !args.context.is_empty()
         || args.all_contexts
         || args.target.is_some()
-        || !args.sets.is_empty();
+        || !args.sets.is_empty()
+        || args.namespace.is_some();
     if has_files || has_words || !args.from.is_empty() || !args.streams.is_empty() {
         io.say("this script is the same for every cluster and policy: name --print-commands alone");
         return Ok(Exit::Usage);

@@ -32,6 +32,16 @@ Examples:
   oc skewguard policy init --from-cluster --file policy.json
   oc skewguard policy init --from must-gather.local.*/ > policy.json
 
+Limits for the workers alone, whatever the control plane is made from:
+  \"limits\": [
+    { \"minimumOCPVersion\": \"4.13.0\", \"minimumRHCOSVersion\": \"9.2\" },
+    { \"pools\": [\"master\"], \"deniedVersions\": [] } ]
+
+One old pool that may stay as it is:
+  \"limits\": [
+    { \"minimumOCPVersion\": \"4.13.0\", \"minimumRHCOSVersion\": \"9.2\" },
+    { \"pools\": [\"old\"], \"deniedVersions\": [] } ]
+
 Where each limit comes from, and how to find the next:
   ", crate::docs!("policy.md"))
 )]

@@ -1,7 +1,7 @@
 //! `oc skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
 use super::super::audit::forms::junit::{case, failed};
-use super::super::{for_nodes, named, policy_input, read_once, read_start};
+use super::super::{cause, for_nodes, named, other_kind, policy_input, read_once, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
 use crate::audit::{Objects, RefusedOwn, refused_own};
@@ -21,7 +21,9 @@ use std::path::PathBuf;
 /// may not be meant. Nodes are more lenient: they leave out what they do not understand of a
 /// policy, and warn about it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "oc skewguard policy lint [OPTIONS] <FILE>...",
+    after_help = "\
 Exit status: 0 no errors (there may be warnings), 1 errors or a file that cannot be read, 2 wrong usage.
 
 Examples:
@@ -30,11 +32,15 @@ Examples:
   oc skewguard policy lint policy.json --from must-gather.local.*/
   oc skewguard policy lint --output json clusters/*/policy.json |
     jq 'select(.warnings > 0)'
-  oc skewguard policy lint --output junit policy.json >lint.xml")]
+  oc skewguard policy lint --output junit policy.json >lint.xml"
+)]
 pub(super) struct Args {
     /// Policies to check, JSON or YAML; - is standard input.
-    #[arg(required = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(required_unless_present = "filename", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     files: Vec<PathBuf>,
+    /// A policy, as `oc` has it.
+    #[arg(long, short = 'f', value_name = "FILE", value_hint = clap::ValueHint::FilePath, hide = true)]
+    filename: Vec<PathBuf>,
     /// A cluster, whose own boot images the policies should not refuse: files of `oc get -o json`
     /// or YAML, and folders such as a must-gather; - is standard input.
     #[arg(long, value_name = "FILE|DIR", value_hint = clap::ValueHint::AnyPath, num_args = 1..)]
@@ -55,14 +61,21 @@ enum Form {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let files = args.files.iter().chain(&args.from);
-    read_once(files.map(PathBuf::as_path))?;
+    let policies = || args.files.iter().chain(&args.filename);
+    read_once(policies().chain(&args.from).map(PathBuf::as_path))?;
     let (cluster, mut exit) = cluster(&args.from, io)?;
     let mut suites = Report::new("skewguard");
-    for path in &args.files {
+    for path in policies() {
         let name = named(path);
         let report = match read_start(path, MAX_BYTES) {
             Ok(bytes) => {
+                if let Some(kind) = other_kind(&bytes) {
+                    let why = format!("this is a {kind}, not a policy");
+                    io.say(format_args!("{name}: {why}"));
+                    suites.add_test_suite(unread(&name, &why));
+                    exit = Exit::Failed;
+                    continue;
+                }
                 let mut report = lint(&bytes);
                 if let Some(objects) = &cluster {
                     let refused = match report.errors {
@@ -80,8 +93,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 report
             }
             Err(error) => {
+                let error = cause(&error);
                 io.say(format_args!("{name}: {error}"));
-                suites.add_test_suite(unread(&name, &error.to_string()));
+                suites.add_test_suite(unread(&name, &error));
                 exit = Exit::Failed;
                 continue;
             }

@@ -4,7 +4,7 @@ mod init;
 mod lint;
 mod refresh;
 
-use super::{Exit, Failure, Io, named};
+use super::{Exit, Failure, Io, cause, named};
 use crate::lint::shape::SCHEMA;
 use crate::lint::starter::KNOWN_ISSUES;
 use std::fs::OpenOptions;
@@ -71,7 +71,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
         .and_then(|mut file| file.write_all(text.as_bytes()));
     done.map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => exists(path),
-        _ => format!("{}: {error}", named(path)).into(),
+        _ => format!("{}: {}", named(path), cause(&error)).into(),
     })
 }
 
