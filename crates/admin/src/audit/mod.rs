@@ -141,7 +141,26 @@ fn rows(
         }
         rows.sets.push(row);
     }
+    name_apart(&mut rows.sets);
     rows
+}
+
+/// Gives the rows of one set names of their own, by their parts.
+fn name_apart(sets: &mut [SetAudit]) {
+    let key = |set: &SetAudit| (set.kind, set.namespace.clone(), set.name.clone());
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    for set in sets.iter() {
+        *counts.entry(key(set)).or_default() += 1;
+    }
+    for set in sets {
+        if counts.get(&key(set)).is_some_and(|count| *count > 1) {
+            let part = match &*set.parts {
+                [] => set.image.as_deref().unwrap_or(set.group).to_owned(),
+                parts => parts.join(","),
+            };
+            set.row_name = Some(format!("{}[{part}]", set.name));
+        }
+    }
 }
 
 /// The commands with which the cluster keeps the images that it could keep, by kind.

@@ -23,6 +23,7 @@ mod published;
 mod real;
 mod sarif;
 pub(crate) mod served;
+mod since;
 mod streams;
 mod terminal;
 mod unknown;

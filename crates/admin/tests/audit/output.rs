@@ -511,11 +511,12 @@ fn rows_of_csv_have_release_and_infrastructure() {
             .iter()
             .map(str::to_owned)
             .collect();
-        assert_eq!(head[head.len() - 2..], ["release", "infrastructureName"]);
+        let last = ["release", "infrastructureName", "rowName"];
+        assert_eq!(head[head.len() - 3..], last);
         for row in reader.records() {
             let row = row.unwrap();
             let text = |name: &str| found["origin"][name].as_str().unwrap_or_default();
-            let cells: Vec<&str> = row.iter().skip(head.len() - 2).collect();
+            let cells: Vec<&str> = row.iter().skip(head.len() - 3).take(2).collect();
             assert_eq!(cells, [text("release"), text("infrastructureName")]);
         }
     }

@@ -108,6 +108,7 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
 fn ami_set(mut set: Set, ami: &Ami, lookup: &Lookup<'_>) -> Set {
     set.architecture.clone_from(&ami.architecture);
     set.image.value = Some(ami.id.clone());
+    set.parts = vec![ami.id.clone()];
     let mut set = set.known_by(lookup);
     let by_name = || {
         let name = ami.name.as_deref()?;

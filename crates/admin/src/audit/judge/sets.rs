@@ -239,11 +239,11 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
         ways.push((
             "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.",
             image,
-            None,
+            Vec::new(),
         ));
     }
     let images: Vec<Image> = ways.iter().map(|(_, image, _)| image.clone()).collect();
-    let to_set = |(n, (path, image, note)): (usize, Way)| {
+    let to_set = |(n, (path, image, domains)): (usize, Way)| {
         let is_here = |machine: &&Machine| {
             let own = objects.image_of(&machine.metadata, &machine.source);
             let is_of = |image: &Image| own.value == image.value && own.site.agrees(&image.site);
@@ -255,9 +255,13 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
         let inactive = set
             .is_inactive
             .then(|| "Inactive: it makes no Machine until it is activated".to_owned());
+        let names: Vec<&str> = domains.iter().map(String::as_str).collect();
+        let note = (!names.is_empty()).then(|| format!("failure domain {}", some_of(&names)));
         let of_set = Set {
             row: SetAudit {
                 notes: inactive.into_iter().chain(note).collect(),
+                inactive: set.is_inactive,
+                parts: domains,
                 ..row("ControlPlaneMachineSet", MACHINE_API, &set.metadata)
             },
             path,
@@ -269,8 +273,8 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
     ways.into_iter().enumerate().map(to_set).collect()
 }
 
-/// The path to an image's spec, the image, and a note.
-type Way = (&'static str, Image, Option<String>);
+/// The path to an image's spec, the image, and the failure domains that name it.
+type Way = (&'static str, Image, Vec<String>);
 
 /// The templates that a control plane's failure domains name.
 fn by_failure_domain(set: &MachineSet, image: &Image, objects: &Objects) -> Vec<Way> {
@@ -298,7 +302,7 @@ fn by_failure_domain(set: &MachineSet, image: &Image, objects: &Objects) -> Vec<
         (
             "Infrastructure cluster, spec.platformSpec.vsphere.",
             image,
-            Some(format!("failure domain {}", some_of(&names))),
+            names.into_iter().map(str::to_owned).collect(),
         )
     };
     domains.into_iter().map(way).collect()

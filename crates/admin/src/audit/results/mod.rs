@@ -107,6 +107,9 @@ pub(crate) struct SetChange {
     pub(crate) kind: &'static str,
     pub(crate) namespace: String,
     pub(crate) name: String,
+    /// Name of the row, where several rows are of one set.
+    #[serde(rename = "rowName", skip_serializing_if = "Option::is_none")]
+    pub(crate) row_name: Option<String>,
     /// Its verdict then; absent where the set is new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) was: Option<&'static str>,

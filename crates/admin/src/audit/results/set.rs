@@ -45,6 +45,15 @@ pub(crate) struct SetAudit {
     pub namespace: String,
     /// The object's name; of objects without a set, what they have in common: role or pool, and image.
     pub(crate) name: String,
+    /// Name of the row, where several rows are of one set: `cluster[fd-1]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) row_name: Option<String>,
+    /// Parts of the set that the row is of: a control plane's failure domains, the AMI of several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) parts: Vec<String>,
+    /// A control plane's set that makes no Machine until it is activated.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) inactive: bool,
     /// Machines or hosts without a set, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) members: Vec<String>,
@@ -236,6 +245,16 @@ impl SetAudit {
         upkeep.is_some_and(|upkeep| matches!(upkeep.rule, Rule::Degraded | Rule::Behind))
     }
 
+    /// Name that no other row has.
+    pub(crate) fn row_name(&self) -> &str {
+        self.row_name.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The object, which may have several rows.
+    pub(crate) fn object(&self) -> (SetKind, &str, &str) {
+        (self.kind, &self.namespace, &self.name)
+    }
+
     /// Number of nodes that joined; `None` where that was not read.
     pub(crate) fn joined(&self) -> Option<usize> {
         let joined = self.nodes.iter().map(|nodes| nodes.count).sum();
@@ -273,6 +292,7 @@ impl SetAudit {
             self.kind,
             &self.namespace,
             &self.name,
+            &self.row_name,
         )
     }
 }

@@ -5,6 +5,7 @@ use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::Exit;
 use anstyle::{AnsiColor, Style};
+use std::collections::BTreeMap;
 
 pub(crate) use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 
@@ -192,14 +193,15 @@ impl Counts {
     }
 
     fn add(&mut self, cluster: &ClusterAudit, audit: &BootImageAudit) {
-        let number = |is: fn(&SetAudit) -> bool| audit.sets.iter().filter(|set| is(set)).count();
+        let sets = worst_rows(&audit.sets);
+        let number = |is: fn(&SetAudit) -> bool| sets.iter().filter(|set| is(set)).count();
         self.with_refused += usize::from(cluster.counted.would_be_refused > 0);
-        self.sets += audit.summary.sets;
-        self.refused += cluster.counted.would_be_refused;
+        self.sets += sets.len();
+        self.refused += number(|set| set.would_be_refused() && !set.is_excepted());
         self.unknown += number(|set| is_open(set) && set.boot_image.is_none());
         self.undecided += number(|set| is_open(set) && set.boot_image.is_some());
-        self.excepted += audit.summary.excepted;
-        self.allowed += audit.summary.would_be_allowed;
+        self.excepted += number(|set| !set.would_be_allowed() && set.is_excepted());
+        self.allowed += number(SetAudit::would_be_allowed);
         self.known_to_fail += number(|set| set.would_be_allowed() && !set.known_issues.is_empty());
         self.degraded += number(SetAudit::is_degraded);
         let mut births = audit.births.iter();
@@ -212,9 +214,10 @@ impl Counts {
         if let Some(since) = &audit.since {
             let changes = self.changes.get_or_insert_default();
             changes.time.clone_from(&since.time);
-            changes.sets += since.changes.len();
-            changes.refused += since.number(Word::Refused);
-            changes.unknown += since.number(Word::Unknown);
+            let (all, refused) = since.numbers();
+            changes.sets += all;
+            changes.refused += refused;
+            changes.unknown += all - refused;
             changes.gone += since.gone;
             for (other, same) in
                 (changes.others.iter_mut()).zip([since.same_policy, since.same_release])
@@ -383,6 +386,7 @@ impl Counts {
                 changes.unknown
             ),
         }];
+        parts.extend(self.as_before().filter(|_| changes.sets == 0));
         if changes.gone > 0 {
             parts.push(format!("{} gone", changes.gone));
         }
@@ -396,6 +400,27 @@ impl Counts {
             }
         }
         parts.join("; ")
+    }
+
+    /// What was refused or unknown then, and still is.
+    fn as_before(&self) -> Option<String> {
+        let sets = count(self.sets, "set", "sets");
+        let open = self.open();
+        match (self.refused, open) {
+            (0, 0) => None,
+            (0, _) => Some(format!(
+                "{open} of {sets} {} not known, as before",
+                are(open)
+            )),
+            (refused, 0) => Some(format!(
+                "{refused} of {sets} {} refused, as before",
+                are(refused)
+            )),
+            (refused, _) => Some(format!(
+                "{refused} of {sets} {} refused and {open} not known, as before",
+                are(refused)
+            )),
+        }
     }
 
     /// The limits of what can be said.
@@ -429,6 +454,22 @@ impl Counts {
 
 fn are(number: usize) -> &'static str {
     if number == 1 { "is" } else { "are" }
+}
+
+/// The worst row of each set: a control plane has one for each of its images.
+fn worst_rows(rows: &[SetAudit]) -> Vec<&SetAudit> {
+    let rank = |set: &SetAudit| (set.would_be_allowed(), set.is_excepted(), Word::of(set));
+    let mut sets: Vec<&SetAudit> = Vec::new();
+    let mut places = BTreeMap::new();
+    for row in rows {
+        let place = *places.entry(row.object()).or_insert(sets.len());
+        match sets.get_mut(place) {
+            Some(worst) if rank(row) < rank(worst) => *worst = row,
+            Some(_) => {}
+            None => sets.push(row),
+        }
+    }
+    sets
 }
 
 /// Tells whether the set leaves the conclusion open.

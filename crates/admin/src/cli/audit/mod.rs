@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         }
     }
     if let Some(before) = before {
-        since::compare(&before, &mut fleet);
+        since::compare(&before, &mut fleet)?;
     }
     let conclusions = Conclusions::of(&fleet, |name| asked(args, name, &paths));
     if args.print_commands.is_some() {
@@ -310,6 +310,7 @@ fn is_named(set: &SetAudit, name: &str) -> bool {
     let is_it = |name: &str| {
         let what = set.name.split_once(": ").map(|(what, _)| what);
         set.name == name
+            || set.row_name() == name
             || !set.members.is_empty()
                 && (what == Some(name) || set.members.iter().any(|member| member == name))
     };

@@ -4,10 +4,12 @@ use super::super::{Failure, named, read_file};
 use super::conclusion::Word;
 use crate::audit::results::AUDIT;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince, LIST};
+use crate::audit::results::set::SetKind;
 use crate::audit::{AuditChanges, BootImageAudit, SetAudit, SetChange};
 use crate::text::printable;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The most that is read of the file: 200 clusters of 200 sets have less.
@@ -80,8 +82,8 @@ fn whole(audit: &BootImageAudit, place: &str) -> Result<(), Failure> {
     .into())
 }
 
-/// Tells whether a row of an earlier audit is about this set.
-fn is_same(old: &SetAudit, set: &SetAudit) -> bool {
+/// Tells whether a row of an earlier audit is about this set, or a part of it.
+fn is_of_set(old: &SetAudit, set: &SetAudit) -> bool {
     // Rows without a set had the names of their members before 0.2.
     let is_row = || {
         !set.members.is_empty()
@@ -90,6 +92,37 @@ fn is_same(old: &SetAudit, set: &SetAudit) -> bool {
             && old.pool == set.pool
     };
     old.kind == set.kind && old.namespace == set.namespace && (old.name == set.name || is_row())
+}
+
+/// The parts that a row is of. An audit of before 0.2 has them in a note alone.
+fn parts(old: &SetAudit) -> Vec<&str> {
+    if !old.parts.is_empty() {
+        return old.parts.iter().map(String::as_str).collect();
+    }
+    let mut notes = old.notes.iter();
+    let note = notes.find_map(|note| note.strip_prefix("failure domain "));
+    let names = note.map(|note| note.split(" and ").next().unwrap_or(note));
+    let names = names.into_iter().flat_map(|names| names.split(", "));
+    names.collect()
+}
+
+/// The verdict on a set in an earlier audit: the best one of its parts, of which each has its own; `None`
+/// where the set, or a part of it, is new.
+fn verdict_then(before: &[SetAudit], set: &SetAudit) -> Option<Word> {
+    let rows = || before.iter().filter(|old| is_of_set(old, set));
+    let now = parts(set);
+    if now.is_empty() {
+        return rows().map(word).max();
+    }
+    let of_part = |part: &&str| {
+        let is_it = |old: &&SetAudit| {
+            let then = parts(old);
+            then.contains(part) || then.is_empty() && old.image == set.image
+        };
+        rows().find(is_it).map(word)
+    };
+    let verdicts: Option<Vec<Word>> = now.iter().map(of_part).collect();
+    verdicts?.into_iter().max()
 }
 
 /// The verdict; a set that is excepted has none.
@@ -105,11 +138,12 @@ fn word(set: &SetAudit) -> Word {
 fn changes(before: &[SetAudit], audit: &BootImageAudit) -> Vec<SetChange> {
     let change = |set: &SetAudit| {
         let is = word(set);
-        let was = before.iter().find(|old| is_same(old, set)).map(word);
+        let was = verdict_then(before, set);
         (is < was.unwrap_or(Word::Allowed)).then(|| SetChange {
             kind: set.kind,
             namespace: set.namespace.clone(),
             name: set.name.clone(),
+            row_name: set.row_name.clone(),
             was: was.map(Word::lower),
             is: is.lower(),
         })
@@ -117,7 +151,8 @@ fn changes(before: &[SetAudit], audit: &BootImageAudit) -> Vec<SetChange> {
     audit.sets.iter().filter_map(change).collect()
 }
 
-/// By the cluster's ID; by the context where one of the two has no ID. The only ones are the same.
+/// By the cluster's ID; by the context where one of the two has no ID. The only ones are the same:
+/// [`one_cluster`] refuses others.
 fn is_same_cluster(then: &ClusterAudit, now: &ClusterAudit) -> bool {
     if now.is_alone() {
         return true;
@@ -131,9 +166,41 @@ fn is_same_cluster(then: &ClusterAudit, now: &ClusterAudit) -> bool {
     }
 }
 
+/// # Errors
+/// The only audit of then is not of the only cluster of now, by its ID, else by its name.
+fn one_cluster(before: &FleetAudit, fleet: &FleetAudit) -> Result<(), Failure> {
+    let origin = |audit: &BootImageAudit| {
+        let origin = audit.origin.as_ref()?;
+        Some((origin.cluster_id.clone(), origin.infrastructure.clone()))
+    };
+    let then = before.alone().and_then(origin).unwrap_or_default();
+    let now = fleet.alone().and_then(origin).unwrap_or_default();
+    let ids = then
+        .0
+        .zip(now.0)
+        .map(|(then, now)| ("clusterID", then, now));
+    let names = then
+        .1
+        .zip(now.1)
+        .map(|(then, now)| ("infrastructureName", then, now));
+    match ids.or(names) {
+        Some((what, then, now)) if then != now => Err(format!(
+            "--since: it is an audit of another cluster, {what} {}; this one is {}",
+            printable(&then),
+            printable(&now)
+        )
+        .into()),
+        _ => Ok(()),
+    }
+}
+
 /// Adds to each audit what is new or worse than then. All sets of a cluster that was not audited then
 /// are new.
-pub(super) fn compare(before: &FleetAudit, fleet: &mut FleetAudit) {
+///
+/// # Errors
+/// It is an audit of another cluster.
+pub(super) fn compare(before: &FleetAudit, fleet: &mut FleetAudit) -> Result<(), Failure> {
+    one_cluster(before, fleet)?;
     let time = printable(&before.time);
     for cluster in &mut fleet.items {
         let then = before
@@ -166,31 +233,49 @@ pub(super) fn compare(before: &FleetAudit, fleet: &mut FleetAudit) {
         changes: since.map(|since| since.changes.len()).sum(),
         gone: gone.map(|then| printable(&then.context)).collect(),
     });
+    Ok(())
 }
 
 fn audit_changes(before: &BootImageAudit, audit: &BootImageAudit) -> AuditChanges {
-    let is_gone = |old: &&SetAudit| !audit.sets.iter().any(|set| is_same(old, set));
+    let is_gone = |old: &&SetAudit| !audit.sets.iter().any(|set| is_of_set(old, set));
     let time = before.origin.as_ref().map(|origin| printable(&origin.time));
     let policy = |audit: &BootImageAudit| audit.policy.as_ref().map(|policy| policy.digest.clone());
     AuditChanges {
         time: time.unwrap_or_default(),
         changes: changes(&before.sets, audit),
-        gone: before.sets.iter().filter(is_gone).count(),
+        gone: objects(before.sets.iter().filter(is_gone).map(SetAudit::object)),
         same_policy: policy(before) == policy(audit),
         same_release: before.release == audit.release,
+    }
+}
+
+/// Number of objects: a set may have several rows.
+fn objects<'a>(rows: impl Iterator<Item = (SetKind, &'a str, &'a str)>) -> usize {
+    rows.collect::<BTreeSet<_>>().len()
+}
+
+impl SetChange {
+    fn object(&self) -> (SetKind, &str, &str) {
+        (self.kind, &self.namespace, &self.name)
     }
 }
 
 impl AuditChanges {
     /// Tells whether the set is new or worse.
     pub(super) fn has(&self, set: &SetAudit) -> bool {
-        self.changes.iter().any(|change| {
-            change.kind == set.kind && change.namespace == set.namespace && change.name == set.name
-        })
+        self.changes
+            .iter()
+            .any(|change| change.object() == set.object() && change.row_name == set.row_name)
     }
 
-    pub(super) fn number(&self, word: Word) -> usize {
-        let is = |change: &&SetChange| change.is == word.lower();
-        self.changes.iter().filter(is).count()
+    /// Number of sets that are new or worse, and of those that would be refused.
+    pub(super) fn numbers(&self) -> (usize, usize) {
+        let is_refused = |change: &&SetChange| change.is == Word::Refused.lower();
+        let all = self.changes.iter();
+        let refused = all.clone().filter(is_refused);
+        (
+            objects(all.map(SetChange::object)),
+            objects(refused.map(SetChange::object)),
+        )
     }
 }

@@ -39,6 +39,8 @@ struct Row {
     /// The cluster's own, whichever release was asked about.
     release: Cell,
     infrastructure_name: Cell,
+    /// Where several rows are of one set, the name that no other row has.
+    row_name: Cell,
 }
 
 /// A text that no spreadsheet takes for a formula.
@@ -129,6 +131,7 @@ fn of_set(set: &SetAudit) -> Row {
         kind: set.kind.into(),
         namespace: (&set.namespace).into(),
         name: (&set.name).into(),
+        row_name: set.row_name().into(),
         pool: cell(set.pool.as_ref()),
         platform: cell(set.platform.as_ref()),
         region: cell(set.region.as_ref()),

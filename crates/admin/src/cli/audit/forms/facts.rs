@@ -95,8 +95,7 @@ pub(in crate::cli::audit) fn lookup_helps(audit: &BootImageAudit) -> Named<'_, &
 /// `a, b and 3 more`.
 pub(in crate::cli::audit) fn names(sets: &[&SetAudit]) -> String {
     const SHOWN: usize = 3;
-    let mut names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
-    // A control plane has a row for each of its images.
+    let mut names: Vec<&str> = sets.iter().map(|set| set.row_name()).collect();
     names.dedup();
     let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>();
     let shown = shown.join(", ");
@@ -115,7 +114,7 @@ pub(in crate::cli::audit) fn namespace(sets: &[SetAudit]) -> Option<&str> {
 
 /// Kind and name, as the command takes them; the namespace before them where it is not `shared`.
 pub(in crate::cli::audit) fn title(set: &SetAudit, shared: Option<&str>) -> String {
-    let name = format!("{}/{}", set.kind, set.name);
+    let name = format!("{}/{}", set.kind, set.row_name());
     match set.namespace.as_str() {
         "" => name,
         own if Some(own) == shared => name,

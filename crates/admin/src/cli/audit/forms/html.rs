@@ -326,7 +326,7 @@ fn name(set: &SetAudit) -> Markup {
         .map(String::as_str)
         .collect();
     html! {
-        (set.kind) " " code.name { (full_name(&set.namespace, &set.name)) }
+        (set.kind) " " code.name { (full_name(&set.namespace, set.row_name())) }
         @if !place.is_empty() { br; span.soft { (place.join(", ")) } }
     }
 }

@@ -124,7 +124,7 @@ fn of_set(set: &SetAudit, place: Option<Place>) -> (&str, Value) {
         "level": level,
         "message": { "text": text },
         "locations": [with(location, "physicalLocation", physical)],
-        "partialFingerprints": { "skewguardSet/v1": format!("{}/{}/{}", set.kind, set.namespace, set.name) },
+        "partialFingerprints": { "skewguardSet/v1": format!("{}/{}/{}", set.kind, set.namespace, set.row_name()) },
     });
     let exception = set.exception.as_ref().filter(|_| set.is_excepted());
     let suppressions = exception

@@ -171,10 +171,11 @@ fn cells(set: &SetAudit, shared: Option<&str>) -> [String; 3] {
     let joined = set.joined();
     let joined = joined.map_or_else(|| "-".to_owned(), |joined| joined.to_string());
     let wanted = set.replicas.map(|wanted| format!("/{wanted}"));
+    let inactive = if set.inactive { ", Inactive" } else { "" };
     [
         title(set, shared),
         image.map_or_else(|| probable(set), |image| image.version.clone()),
-        format!("{joined}{}", wanted.unwrap_or_default()),
+        format!("{joined}{}{inactive}", wanted.unwrap_or_default()),
     ]
 }
 
@@ -206,7 +207,7 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
         "{}  {} {}",
         terminal.word(Word::of(set)),
         set.kind,
-        full_name(&set.namespace, &set.name)
+        full_name(&set.namespace, set.row_name())
     )];
     for (label, text) in facts(set) {
         match label {
