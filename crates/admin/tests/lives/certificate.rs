@@ -100,7 +100,12 @@ impl Cluster {
         } else {
             json!(["system:nodes", "system:authenticated"])
         };
-        json!({ "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": meta,
+        let version = if self.release.minor > 5 {
+            "v1"
+        } else {
+            "v1beta1"
+        };
+        json!({ "apiVersion": format!("certificates.k8s.io/{version}"), "kind": "CertificateSigningRequest", "metadata": meta,
             "spec": { "request": request_of(node), "signerName": signer, "username": user, "groups": groups, "usages": ["digital signature", usage] }, "status": {} })
     }
 

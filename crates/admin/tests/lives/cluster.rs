@@ -1,7 +1,8 @@
 //! A cluster: what is there, who joined, and what of it objects and logs show.
 
+use super::NOT_YET;
 use super::dice::Dice;
-use super::moment::{DAY_OF_LIVES, HOUR, MINUTE, Moment, SECOND, stamp};
+use super::moment::{DAY_OF_LIVES, HOUR, MINUTE, Moment, SECOND, micros, stamp};
 use super::server::{Log, Prefix, Release};
 use super::truth::Truth;
 use serde_json::{Value, json};
@@ -67,16 +68,20 @@ pub(super) struct Cluster {
     pub(super) truths: Vec<Truth>,
     /// Machines and Nodes that wait for nothing.
     pub(super) healthy: Vec<String>,
+    /// What waits, and is no machine that was born here.
+    pub(super) strangers: Vec<String>,
     pub(super) secrets: Vec<String>,
     /// How many machines were born.
     pub(super) born: usize,
     is_stale: bool,
+    /// What is not told yet, too.
+    is_all: bool,
 }
 
 pub(super) const MACHINES: &str = "openshift-machine-api";
 
 impl Cluster {
-    pub(super) fn new(seed: u64, world: World) -> Self {
+    pub(super) fn new(seed: u64, world: World, is_all: bool) -> Self {
         let mut dice = Dice::new(seed);
         let platform = match world {
             World::Machines => dice.pick(&[
@@ -110,9 +115,11 @@ impl Cluster {
             objects: Vec::new(),
             truths: Vec::new(),
             healthy: Vec::new(),
+            strangers: Vec::new(),
             secrets: Vec::new(),
             born: 0,
             is_stale,
+            is_all,
             dice,
         };
         cluster.prefix = match cluster.dice.below(100) {
@@ -122,6 +129,10 @@ impl Cluster {
         };
         cluster.found();
         cluster
+    }
+
+    pub(super) fn is_due(&self, what: &str) -> bool {
+        self.is_all || !NOT_YET.contains(&what)
     }
 
     /// The user data has the CA of before.
@@ -330,10 +341,22 @@ impl Cluster {
         let (api, kind, namespace, name) = about;
         let id = format!("{name}.{}", self.dice.hex(16));
         let meta = self.meta(&id, namespace, at);
-        self.objects.push(json!({ "apiVersion": "v1", "kind": "Event", "metadata": meta,
+        let mut event = json!({ "apiVersion": "v1", "kind": "Event", "metadata": meta,
             "involvedObject": { "apiVersion": api, "kind": kind, "namespace": namespace, "name": name },
             "reason": reason, "message": message, "type": "Warning", "count": 1, "firstTimestamp": stamp(at), "lastTimestamp": stamp(at),
-            "source": { "component": from }, "reportingComponent": from, "reportingInstance": "" }));
+            "source": { "component": from }, "reportingComponent": "", "reportingInstance": "" });
+        if self.release.minor >= 22 {
+            // Of `events.k8s.io`, as newer controllers make them.
+            event["eventTime"] = micros(at).into();
+            event["firstTimestamp"] = Value::Null;
+            event["lastTimestamp"] = Value::Null;
+            event["source"] = json!({});
+            event["reportingComponent"] = from.into();
+            event["reportingInstance"] = format!("{from}-6f8d").into();
+            event["action"] = "Remediate".into();
+            event.as_object_mut().unwrap().remove("count");
+        }
+        self.objects.push(event);
     }
 }
 

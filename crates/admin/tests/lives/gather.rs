@@ -1,17 +1,20 @@
 //! What somebody took of a cluster: all of it, or with something missing.
 
 use super::cluster::Cluster;
-use super::moment::{MINUTE, Moment};
-use super::server::Log;
+use super::moment::{MINUTE, Moment, stamp};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
     Nothing,
     /// One server's log, where there are several.
     ServerLog,
+    /// Nor is the server's Pod there: only the control plane's Nodes say that there is another.
+    ServerAndPod,
     ServerLogs,
+    /// A server began anew after the machines were born.
+    Restarted,
     /// A server's log begins after the machines were born.
     Rotated,
     /// A server's log ends before the machines asked, in the middle of a line.
@@ -25,8 +28,10 @@ pub(super) enum Missing {
     Events,
 }
 
-const WAYS: [Missing; 11] = [
+const WAYS: [Missing; 13] = [
     Missing::ServerLog,
+    Missing::ServerAndPod,
+    Missing::Restarted,
     Missing::ServerLogs,
     Missing::Rotated,
     Missing::CutOff,
@@ -133,7 +138,8 @@ impl Missing {
             return Self::Nothing;
         }
         match cluster.dice.pick(&WAYS) {
-            Self::ServerLog if cluster.servers.len() < 2 => Self::ServerLogs,
+            Self::ServerLog | Self::ServerAndPod if cluster.servers.len() < 2 => Self::ServerLogs,
+            Self::CutOff if !cluster.is_due("cut-off") => Self::Nothing,
             way => way,
         }
     }
@@ -158,36 +164,59 @@ impl Missing {
 
 /// Writes the gather. A cluster's own machines were born after `birth`.
 pub(super) fn write(cluster: &mut Cluster, missing: Missing, birth: Moment, root: &Path) {
+    let hit = cluster.dice.below(cluster.servers.len());
     let is_one_file = cluster.dice.percent(40);
     let mut objects = cluster.objects.clone();
     objects.retain(|object| !missing.hides(object["kind"].as_str().unwrap_or_default()));
+    match missing {
+        Missing::ServerAndPod => {
+            let pod = &cluster.servers[hit].0;
+            objects.retain(|object| object["metadata"]["name"] != pod.as_str());
+        }
+        Missing::Restarted => {
+            let (pod, log) = &mut cluster.servers[hit];
+            let start = birth + cluster.dice.range(5, 60) * MINUTE;
+            log.from = start;
+            log.start(start, &cluster.release);
+            let pod = objects
+                .iter_mut()
+                .find(|object| object["metadata"]["name"] == pod.as_str());
+            let status = &mut pod.unwrap()["status"]["containerStatuses"][0];
+            status["restartCount"] = 1.into();
+            status["state"]["running"]["startedAt"] = stamp(start).into();
+        }
+        _ => {}
+    }
     cluster.dice.shuffle(&mut objects);
     if is_one_file {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
         put(&root.join("objects.json"), &list.to_string());
         objects.clear();
     }
+    folders(cluster, missing, &objects, root);
+    logs(cluster, missing, (hit, birth), root);
+}
+
+fn folders(cluster: &Cluster, missing: Missing, objects: &[Value], root: &Path) {
     for (kind, api, folder) in KINDS {
         let of: Vec<&Value> = objects
             .iter()
             .filter(|object| object["kind"] == kind)
             .collect();
-        let is_due = ALWAYS.contains(&kind) && !missing.hides(kind);
-        if !of.is_empty() || (is_due && !cluster.objects.iter().any(|o| o["kind"] == kind)) {
+        let is_none = !cluster.objects.iter().any(|object| object["kind"] == kind);
+        if !of.is_empty() || (is_none && ALWAYS.contains(&kind) && !missing.hides(kind)) {
             let list = json!({ "apiVersion": api, "kind": format!("{kind}List"), "metadata": {}, "items": of });
             put(&root.join(format!("{folder}.yaml")), &list.to_string());
         }
     }
-    logs(cluster, missing, birth, root);
 }
 
-fn logs(cluster: &mut Cluster, missing: Missing, birth: Moment, root: &Path) {
-    let without = cluster.dice.below(cluster.servers.len());
+fn logs(cluster: &mut Cluster, missing: Missing, (hit, birth): (usize, Moment), root: &Path) {
     let prefix = cluster.prefix;
-    for (n, (pod, log)) in cluster.servers.clone().iter().enumerate() {
-        let is_hit = n == without;
-        let mut log = log.clone();
-        if missing == Missing::ServerLogs || (missing == Missing::ServerLog && is_hit) {
+    for (n, (pod, log)) in cluster.servers.clone().iter_mut().enumerate() {
+        let is_hit = n == hit;
+        let is_away = matches!(missing, Missing::ServerLog | Missing::ServerAndPod) && is_hit;
+        if missing == Missing::ServerLogs || is_away {
             continue;
         }
         if missing == Missing::Rotated && is_hit {
@@ -196,6 +225,7 @@ fn logs(cluster: &mut Cluster, missing: Missing, birth: Moment, root: &Path) {
         let mut text = log.text(prefix, &mut cluster.dice);
         if missing == Missing::CutOff && is_hit {
             text.truncate(text.len() / 2);
+            text = text.trim_end().to_owned();
         }
         let folder = format!(
             "namespaces/openshift-machine-config-operator/pods/{pod}/machine-config-server/machine-config-server/logs/current.log"
@@ -203,16 +233,15 @@ fn logs(cluster: &mut Cluster, missing: Missing, birth: Moment, root: &Path) {
         put(&root.join(folder), &text);
     }
     if missing != Missing::Approver {
-        let text = cluster.approver.clone().text(prefix, &mut cluster.dice);
+        let text = cluster.approver.text(prefix, &mut cluster.dice);
         put(&root.join("namespaces/openshift-cluster-machine-approver/pods/machine-approver-6f8d-x2x9p/machine-approver-controller/machine-approver-controller/logs/current.log"), &text);
     }
-    let others: Vec<(String, Log)> = cluster.others.clone();
-    for (path, log) in others {
+    for (path, log) in &cluster.others {
         put(&root.join(path), &log.text(prefix, &mut cluster.dice));
     }
 }
 
-fn put(path: &PathBuf, text: &str) {
+fn put(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
 }

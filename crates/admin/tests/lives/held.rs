@@ -46,7 +46,7 @@ fn check_listed(cluster: &Cluster, machine: &Value, about: &str, tally: &mut Tal
     if is_of(machine, &cluster.healthy) {
         let text = format!("{about}: {name} joined, and is listed: {sentence}");
         tally.fault("healthy", text);
-    } else if !is_known {
+    } else if !is_known && !is_of(machine, &cluster.strangers) {
         let text = format!("{about}: {name} is listed, and is no machine: {sentence}");
         tally.fault("listed", text);
     }

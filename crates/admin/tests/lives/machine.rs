@@ -31,7 +31,7 @@ impl Cluster {
     }
 
     pub(super) fn provider_id(&self, born: &Born) -> String {
-        let id = format!("i-0{:x}", born.at);
+        let id = format!("i-0{}", born.name);
         match self.platform {
             Platform::Aws => format!("aws:///us-east-2a/{id}"),
             Platform::Vsphere => format!("vsphere://{id}"),
@@ -154,6 +154,11 @@ impl Cluster {
         if self.dice.percent(10) {
             node["metadata"]["labels"]["skewguard.dev/boot-image"] =
                 super::fates::claims::IMAGE.into();
+        }
+        if self.dice.percent(2) && self.is_due("clock-ahead") {
+            // Its kubelet's clock.
+            let beat = stamp(self.now + 3 * HOUR);
+            node["status"]["conditions"][0]["lastHeartbeatTime"] = beat.into();
         }
         self.objects.extend([node, machine]);
         if self.platform == Platform::BareMetal {

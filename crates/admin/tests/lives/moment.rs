@@ -19,6 +19,10 @@ pub(super) fn stamp(at: Moment) -> String {
     humantime::format_rfc3339_seconds(time(at)).to_string()
 }
 
+pub(super) fn micros(at: Moment) -> String {
+    humantime::format_rfc3339_micros(time(at)).to_string()
+}
+
 pub(super) fn nanos(at: Moment) -> String {
     humantime::format_rfc3339_nanos(time(at)).to_string()
 }

@@ -118,6 +118,11 @@ impl Tally {
             staged += row.told + row.stage;
             told += row.told;
         }
+        let untold = if self.is_all {
+            self.untold.as_slice()
+        } else {
+            &[]
+        };
         let some = |of: &[String]| {
             of.iter()
                 .take(if self.is_all { 400 } else { 12 })
@@ -125,7 +130,8 @@ impl Tally {
         };
         assert!(
             self.faults.is_empty(),
-            "{self}{}{} faults",
+            "{self}{}{}{} faults",
+            some(untold),
             some(&self.faults),
             self.faults.len()
         );

@@ -90,7 +90,12 @@ pub(super) enum Worth {
 }
 
 /// The answer's worth, and what is wrong with it.
-pub(super) fn judge(truth: &Truth, answers: &[&Value], is_whole: bool) -> (Worth, String) {
+pub(super) fn judge(
+    truth: &Truth,
+    answers: &[&Value],
+    is_whole: bool,
+    hides_machines: bool,
+) -> (Worth, String) {
     if answers.is_empty() {
         return (Worth::Silent, String::new());
     }
@@ -104,7 +109,8 @@ pub(super) fn judge(truth: &Truth, answers: &[&Value], is_whole: bool) -> (Worth
             best = found;
         }
     }
-    if truth.listed == Listed::No {
+    // Whether it joined was not read then, and nothing is certain.
+    if truth.listed == Listed::No && !hides_machines {
         return (
             Worth::Wrong,
             "it is listed and waits for nothing".to_owned(),

@@ -110,5 +110,5 @@ fn deleted_with_node(cluster: &mut Cluster) -> Truth {
     )
     .word(&["MachineHealthCheck"])
     .word(&["unhealthy", "had Node", "had a Node", "their Node"])
-    .lie(&["nodeStartupTimeout", "because they had no Node"])
+    .lie(&["\"nodeStartupTimeout\":", "because they had no Node"])
 }

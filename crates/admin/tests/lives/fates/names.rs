@@ -80,7 +80,9 @@ fn another_name(cluster: &mut Cluster) -> Truth {
     let why = cluster.no_machine_of(&name);
     cluster.unapproved(&requests[0], at, &why);
     requests.iter().fold(
-        truth("request-of-another-name", &born).word(&[&name]),
+        truth("request-of-another-name", &born)
+            .also(&name)
+            .word(&[&name]),
         |truth, request| truth.also(request),
     )
 }
@@ -90,6 +92,7 @@ fn of_a_stranger(cluster: &mut Cluster) -> Truth {
     let (born, at) = asks_for_certificate(cluster);
     let name = format!("lab-{}", cluster.dice.word(4));
     let request = cluster.pending(&name, at);
+    cluster.strangers.extend([name.clone(), request.clone()]);
     let why = cluster.no_machine_of(&name);
     cluster.unapproved(&request, at, &why);
     Truth::new("request-of-a-stranger", &born.name, &["FirstBoot"]).untold()
@@ -192,6 +195,7 @@ fn old_node(cluster: &mut Cluster) -> Truth {
         &born.name,
         &["NoCertificate", "NodeNotReady"],
     )
+    .also(&born.node)
     .word(&["already exists", "not been Ready", "is there"])
 }
 
