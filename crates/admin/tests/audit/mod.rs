@@ -25,6 +25,7 @@ mod sarif;
 pub(crate) mod served;
 mod since;
 mod streams;
+mod swapped;
 mod terminal;
 mod unknown;
 mod upkeep;

@@ -262,6 +262,10 @@ fn key(manager: &Value) -> Option<(String, String)> {
 pub struct BootImageConditions {
     pub is_progressing: bool,
     pub degraded: Option<Degraded>,
+    /// Since when it does not progress any more.
+    pub updated: Option<String>,
+    /// Each of its conditions of boot images, in words.
+    pub says: Vec<String>,
 }
 
 /// `BootImageUpdateDegraded`, while it is true.
@@ -280,8 +284,25 @@ impl BootImageConditions {
                     && str_at(condition, "/status") == Some("True")
             })
         };
+        let (progressing, degraded) = ("BootImageUpdateProgressing", "BootImageUpdateDegraded");
+        let is_over = |condition: &&Value| {
+            str_at(condition, "/type") == Some(progressing)
+                && str_at(condition, "/status") == Some("False")
+        };
+        let says = |condition: &Value| {
+            let (name, status) = (str_at(condition, "/type")?, text_at(condition, "/status")?);
+            let message = text_at(condition, "/message").unwrap_or_default();
+            let since = text_at(condition, "/lastTransitionTime");
+            let since = since.map_or_else(String::new, |since| format!(" since {since}"));
+            [progressing, degraded]
+                .contains(&name)
+                .then(|| format!("{name}={status}{since}: \"{message}\""))
+        };
         Self {
-            is_progressing: is_true("BootImageUpdateProgressing").is_some(),
+            updated: (all.iter().find(is_over))
+                .and_then(|condition| text_at(condition, "/lastTransitionTime")),
+            says: all.iter().filter_map(says).collect(),
+            is_progressing: is_true(progressing).is_some(),
             degraded: is_true("BootImageUpdateDegraded").map(|condition| Degraded {
                 since: text_at(condition, "/lastTransitionTime"),
                 message: text_at(condition, "/message").unwrap_or_default(),

@@ -27,7 +27,11 @@ pub(crate) fn estimate(set: &Set, objects: &Objects) -> Option<(Estimate, ImageV
         .upkeep
         .as_ref()
         .is_some_and(|upkeep| upkeep.by == Keeper::MachineConfigOperator);
-    if is_kept || set.image.platform == Some(Platform::Aws) || !is_of_installer(image, infra) {
+    if is_kept
+        || set.is_swapped
+        || set.image.platform == Some(Platform::Aws)
+        || !is_of_installer(image, infra)
+    {
         return None;
     }
     let installed = objects.history.installed.as_deref()?;

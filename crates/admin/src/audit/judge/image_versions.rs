@@ -232,6 +232,14 @@ impl<'a> Lookup<'a> {
         of_site.filter(move |_| is_one).map(|(_, machine)| *machine)
     }
 
+    /// The version by the nodes of Machines that were made from this image after a time.
+    pub(crate) fn made_since(&self, image: &Image, since: &str) -> Option<KnownVersion> {
+        let machines = self.same_image(image);
+        let newer = machines.filter(|machine| machine.metadata.created.as_str() > since);
+        let nodes = self.nodes_of(newer);
+        by_newest_node(self.objects, nodes.into_iter(), &mut Vec::new())
+    }
+
     /// Number of joined nodes that are made from this image.
     pub(crate) fn joined_from(&self, image: &Image) -> usize {
         self.joined(image).nodes

@@ -2,6 +2,7 @@
 
 use super::image_versions::Lookup;
 use super::sets::Set;
+use super::swapped::HELP;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
 use crate::audit::results::set::KnownBy;
@@ -48,6 +49,9 @@ const HOSTED: &str = "its nodes join another cluster: audit that one, where they
 pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str> {
     if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
         return Some(HOSTED);
+    }
+    if set.is_swapped {
+        return Some(HELP);
     }
     if set.claim.is_some() && set.known_by != KnownBy::Report {
         return Some(CONTRADICTED);

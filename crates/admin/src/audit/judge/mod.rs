@@ -19,6 +19,7 @@ mod published_images;
 pub(crate) mod remedy;
 pub(crate) mod sets;
 pub(crate) mod skew;
+pub(crate) mod swapped;
 pub(crate) mod upkeep;
 pub(crate) mod upkeep_rules;
 pub(crate) mod user_data;

@@ -2,6 +2,7 @@
 
 use super::image_versions::Lookup;
 use super::known_version::{KnownVersion, by_newest_node};
+use super::swapped;
 use super::upkeep::{self, Candidate};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
@@ -50,6 +51,8 @@ pub(crate) struct Set {
     pub(crate) known: Option<KnownVersion>,
     /// Claim of its version, and reason why nothing is decided by it.
     pub(crate) claim: Option<String>,
+    /// The operator puts new images into its template, under the same name.
+    pub(crate) is_swapped: bool,
     /// The release of its next node, where that is not the cluster's.
     pub(crate) release: Option<String>,
     /// A node pool's platform, where no image is named.
@@ -89,6 +92,9 @@ impl Set {
 
     /// Adds what is known of its image.
     pub(crate) fn known_by(mut self, lookup: &Lookup<'_>) -> Self {
+        if swapped::add(&mut self, lookup) {
+            return self;
+        }
         let Self { image, row, .. } = &mut self;
         let (architecture, stream) = (row.architecture.as_deref(), row.stream.as_deref());
         self.known = lookup.image_version(image, architecture, stream, &mut row.notes);

@@ -18,7 +18,6 @@ use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::settings::{Degraded, History};
 use crate::audit::cluster::stream::OwnImage;
-use crate::audit::results::set::KnownBy;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
@@ -165,18 +164,6 @@ pub(crate) fn behind(set: &Set, known: &KnownVersion, lookup: &Lookup<'_>) -> Op
     let seen = lookup.objects.seen_at.as_deref()?;
     if !is_over_a_day(completed, seen) {
         return None;
-    }
-    // On vSphere the operator puts the new template in the place of the old one.
-    let by_node = matches!(known.by, KnownBy::Node | KnownBy::Aleph);
-    if set.image.platform == Some(Platform::VSphere) && by_node {
-        return Some(Upkeep::new(
-            Keeper::MachineConfigOperator,
-            Rule::Selected,
-            format!(
-                "managedBootImages selects it; its newest node was made from {}, and whether the template was replaced since no object says",
-                known.version
-            ),
-        ));
     }
     Some(Upkeep::new(
         Keeper::Unknown,

@@ -1,0 +1,85 @@
+//! Templates on vSphere that the Machine Config Operator keeps (pure): it imports the release's image and puts
+//! it in the place of the template, under the same name.
+//!
+//! Neither that name nor a node that was made before says what is in it. vCenter does: the operator compares
+//! the product version of the template (machine-config-operator `pkg/controller/bootimage`,
+//! `vsphere_helpers.go`, `swapTemplate` and `createNewVMTemplate`, releases 4.20 to 5.1).
+
+use super::image_versions::Lookup;
+use super::sets::Set;
+use super::upkeep::{Candidate, judge_set};
+use crate::audit::cluster::image::Image;
+use crate::audit::cluster::kind_table::MACHINE_API;
+use crate::audit::cluster::objects::Objects;
+use crate::audit::results::upkeep::Rule;
+use crate::platform::Platform;
+
+/// Reason why the version of such a template is unknown.
+const WHY: &str = "the Machine Config Operator puts the release's image into the template, under its name, and no Machine was made since its last update";
+
+/// Way to learn it.
+pub(crate) const HELP: &str = "vCenter has the version as the template's product: govc object.collect -s TEMPLATE summary.config.product.version";
+
+/// Tells whether the set's template is one that the operator keeps: the set's own, or that of a set which
+/// it selects.
+fn is_kept(set: &Set, lookup: &Lookup<'_>) -> bool {
+    if set.image.platform != Some(Platform::VSphere) || set.image.value.is_none() {
+        return false;
+    }
+    let own = set.upkeep.as_ref();
+    own.is_some_and(|upkeep| upkeep.rule == Rule::Selected)
+        || (lookup.objects.machine_sets.iter()).any(|other| {
+            let image = lookup.objects.image_of(&other.metadata, &other.source);
+            is_same(&image, &set.image) && {
+                let candidate = Candidate {
+                    kind: "MachineSet",
+                    group: MACHINE_API,
+                    set: other,
+                    image: &image,
+                    architecture: other.architecture.as_deref(),
+                };
+                judge_set(candidate, lookup).upkeep.rule == Rule::Selected
+            }
+        })
+}
+
+fn is_same(a: &Image, b: &Image) -> bool {
+    let name = |image: &Image| {
+        image
+            .value
+            .as_deref()
+            .and_then(|value| value.rsplit('/').next().map(str::to_owned))
+    };
+    a.platform == b.platform && name(a) == name(b) && a.site.agrees(&b.site)
+}
+
+/// The time at which the operator was through with the templates for the cluster's release; `None` while it
+/// is not, and where no condition says so.
+fn updated_at(objects: &Objects) -> Option<&str> {
+    let (history, conditions) = (&objects.history, &objects.conditions);
+    let is_busy = history.is_updating || conditions.is_progressing;
+    let (updated, completed) = (
+        conditions.updated.as_deref()?,
+        history.completed.as_deref()?,
+    );
+    (!is_busy && updated >= completed).then_some(updated)
+}
+
+/// Adds what is known of a template that the operator keeps, and what the operator says of itself; nothing
+/// and `false` for another image.
+pub(crate) fn add(set: &mut Set, lookup: &Lookup<'_>) -> bool {
+    if !is_kept(set, lookup) {
+        return false;
+    }
+    set.is_swapped = true;
+    let since = updated_at(lookup.objects);
+    set.known = since.and_then(|since| lookup.made_since(&set.image, since));
+    if set.known.is_none() {
+        set.claim = Some(WHY.to_owned());
+        let says = lookup.objects.conditions.says.iter();
+        set.row
+            .notes
+            .extend(says.map(|says| format!("MachineConfiguration cluster, {says}")));
+    }
+    true
+}
