@@ -1,4 +1,4 @@
-//! The ClusterRole of `render manifests --auditor`: enough for the audit, and no more.
+//! The ClusterRole and the Role of `render manifests --auditor`: enough for the audit, and no more.
 
 use super::run;
 use super::served::requests_of_every_kind;
@@ -9,10 +9,12 @@ use skewguard_cluster::kinds::kind_table::INFRASTRUCTURE;
 use skewguard_cluster::kinds::kind_table::KINDS;
 use std::collections::BTreeSet;
 
-fn role() -> Value {
+/// The ClusterRole, and the Role for the machines' user data.
+fn roles() -> [Value; 2] {
     let (yaml, err, exit) = run(&["render", "manifests", "--auditor"]);
     assert_eq!((err.as_str(), exit), ("", Exit::Done));
-    serde_saphyr::from_str(&yaml).unwrap()
+    let all: Vec<Value> = serde_saphyr::from_multiple(&yaml).unwrap();
+    all.try_into().unwrap()
 }
 
 /// (group, resource, verb, name) of each thing that a role allows.
@@ -44,25 +46,36 @@ fn allowed(role: &Value) -> BTreeSet<(String, String, String, String)> {
 
 #[test]
 fn the_role_is_valid_and_reads_only() {
-    let role = role();
-    let schema = Schema::of_kind(
-        "apis_rbac.authorization.k8s.io_v1",
-        "io.k8s.api.rbac.v1.ClusterRole",
+    let [cluster_role, role] = roles();
+    for (role, kind) in [(&cluster_role, "ClusterRole"), (&role, "Role")] {
+        let name = format!("io.k8s.api.rbac.v1.{kind}");
+        let schema = Schema::of_kind("apis_rbac.authorization.k8s.io_v1", &name);
+        assert_eq!(schema.errors(role), Vec::<String>::new());
+        assert!(
+            allowed(role)
+                .iter()
+                .all(|(_, _, verb, _)| verb == "get" || verb == "list")
+        );
+    }
+    assert_eq!(
+        cluster_role["metadata"],
+        json!({ "name": "skewguard-auditor" })
     );
-    assert_eq!(schema.errors(&role), Vec::<String>::new());
-    assert_eq!(role["metadata"], json!({ "name": "skewguard-auditor" }));
-    assert!(
-        allowed(&role)
-            .iter()
-            .all(|(_, _, verb, _)| verb == "get" || verb == "list")
+    assert_eq!(
+        role["metadata"],
+        json!({ "name": "skewguard-auditor", "namespace": "openshift-machine-api" })
     );
+    // A Secret is read in its namespace alone.
+    let is_secret = |(_, resource, ..): &(String, String, String, String)| resource == "secrets";
+    assert!(allowed(&role).iter().all(is_secret));
+    assert!(!allowed(&cluster_role).iter().any(is_secret));
 }
 
 /// Each resource of the audit is in it, with the verb that is used, and nothing but those and the
 /// infrastructure's machines.
 #[test]
 fn the_role_has_what_is_asked_for() {
-    let allowed = allowed(&role());
+    let allowed: BTreeSet<_> = roles().iter().flat_map(allowed).collect();
     let asked = KINDS.iter().filter(|kind| kind.is_asked_for());
     let wanted: BTreeSet<_> = asked
         .map(|resource| {
