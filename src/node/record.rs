@@ -63,6 +63,13 @@ pub(super) fn is_certified(root: &Root, record: Option<&Record>) -> Result<bool,
     }))
 }
 
+/// When the encapsulated config was written, to the nanosecond.
+fn config_written(root: &Root) -> Option<String> {
+    let at = root.written(ENCAPSULATED_PATH).ok()??;
+    let at = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some(format!("{}.{:09}", at.as_secs(), at.subsec_nanos()))
+}
+
 /// The record of the first run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
@@ -98,6 +105,10 @@ pub(crate) struct Record {
     /// The boot that made the record.
     #[serde(rename = "bootID", skip_serializing_if = "Option::is_none")]
     pub(super) boot_id: Option<String>,
+    /// When Ignition wrote the encapsulated config, by whatever clock: no two installations have the
+    /// same. Absent from records of older releases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_written: Option<String>,
     /// The kubelet's certificate of an earlier installation that kept /var, as [`Root::version`]
     /// gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +141,12 @@ impl Record {
             os_version: node.os_release.version().map(str::to_owned),
             machine_id: node.installation.machine_id.clone(),
             boot_id: node.installation.boot_id.clone(),
+            config_written: node
+                .installation
+                .boot_id
+                .is_some()
+                .then(|| config_written(node.root))
+                .flatten(),
             earlier_certificate: None,
             boot_free_mib: facts.machine.boot_free_mib,
             refusal: None,
@@ -159,7 +176,7 @@ impl Record {
         // On KVM and OpenStack a machine-id survives a reinstallation.
         !is_of_another_machine
             && !self.names_another_image(root)
-            && !self.is_older_than_the_config(root, booted)
+            && !self.is_of_another_config(root, booted)
     }
 
     /// The aleph that it names is of another image now. What cannot be read is not.
@@ -170,17 +187,22 @@ impl Record {
         })
     }
 
-    /// The config, which Ignition writes before any run, is newer. It says so only until a rebase
-    /// or an update, which copies it.
-    fn is_older_than_the_config(&self, root: &Root, booted: Option<&Booted>) -> bool {
+    /// The config is another one than this installation's, which Ignition writes before any run; or,
+    /// as far as the record knows, a newer one. It says so only until a rebase or an update, which
+    /// copies it.
+    fn is_of_another_config(&self, root: &Root, booted: Option<&Booted>) -> bool {
         let first = self.deployment.as_deref();
-        let is_first = first.is_some() && first == booted.map(|booted| &*booted.name);
+        if first.is_none() || first != booted.map(|booted| &*booted.name) {
+            return false;
+        }
+        if let Some(recorded) = &self.config_written {
+            return config_written(root).is_some_and(|now| now != *recorded);
+        }
         let written = |path| root.written(path).ok().flatten();
-        is_first
-            && matches!(
-                (written(self.file), written(ENCAPSULATED_PATH)),
-                (Some(record), Some(config)) if record < config
-            )
+        matches!(
+            (written(self.file), written(ENCAPSULATED_PATH)),
+            (Some(record), Some(config)) if record < config
+        )
     }
 
     /// This is in /var.
