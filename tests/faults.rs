@@ -6,6 +6,9 @@
 //! them, with a scenario's name all of that scenario; `SKEWGUARD_TEST_PROGRAM` names another
 //! `skewguard` than cargo's.
 
+#[path = "cut_off/mod.rs"]
+mod cut_off;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
