@@ -188,8 +188,8 @@ def device_hangs(world):
 
 
 @contextmanager
-def hanging(world, boot):
-    """A file system on the node's /etc/motd.d that is frozen: who writes to it waits in an uninterruptible sleep, as for a device without an answer."""
+def hanging(world, boot, path="/etc/motd.d"):
+    """A file system on a folder of the node that is frozen: who writes to it waits in an uninterruptible sleep, as for a device without an answer."""
     disk = world.folder / "disk.img"
     disk.write_bytes(b"")
     os.truncate(disk, 8 << 20)
@@ -197,12 +197,12 @@ def hanging(world, boot):
     loop = subprocess.run(["losetup", "--find", "--show", str(disk)], check=True, capture_output=True, text=True).stdout.strip()
     try:
         there(boot, "test -e /run/decides")
-        boot.shell(f"mkdir -p /etc/motd.d; mknod /dev/hangs b 7 {os.minor(os.stat(loop).st_rdev)}; mount /dev/hangs /etc/motd.d; "
-                   "fsfreeze --freeze /etc/motd.d; touch /run/hangs")
+        boot.shell(f"mkdir -p {path}; mknod /dev/hangs b 7 {os.minor(os.stat(loop).st_rdev)}; mount /dev/hangs {path}; "
+                   f"fsfreeze --freeze {path}; touch /run/hangs")
         try:
             yield
         finally:
-            boot.machine.run("fsfreeze --unfreeze /etc/motd.d; umount --lazy /etc/motd.d")
+            boot.machine.run(f"fsfreeze --unfreeze {path}; umount --lazy {path}")
     finally:
         subprocess.run(["losetup", "--detach", loop], check=False)
 
