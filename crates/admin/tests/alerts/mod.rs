@@ -390,11 +390,25 @@ fn births_that_the_update_breaks_are_a_risk_of_it() {
         { "series": "cluster_version{type=\"current\",version=\"4.22.1-okd-scos.0\"}", "values": "_x30 1700000000x30" },
     ]);
     let born = |version: &str, value: u32| json!({ "labels": format!("{{label_skewguard_dev_boot_image=\"{version}\"}}"), "value": value });
+    let fired = |image: &str, nodes: u32| {
+        let mut labels = rule["labels"].clone();
+        labels["label_skewguard_dev_boot_image"] = image.into();
+        let said = format!(
+            "{nodes} joined nodes were born from boot image {image}, and a known issue of the skew policy says that the update to 4.22.1-okd breaks \
+             such nodes. `oc skewguard audit --target 4.22.1-okd` names the nodes, the issue and what helps before the update."
+        );
+        json!({ "exp_labels": labels, "exp_annotations": { "description": said, "runbook_url": rule["annotations"]["runbook_url"],
+            "summary": "Joined nodes were born from a boot image whose update to 4.22.1-okd is known to fail." } })
+    };
+    let fires = |time: &str, alerts: &[Value]| json!({ "eval_time": time, "alertname": "BornTooOldForUpdate", "exp_alerts": alerts });
     let at = |time: &str, samples: Value| json!({ "expr": rule["expr"], "eval_time": time, "exp_samples": samples });
     let tests = json!({ "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [{ "interval": "1m", "input_series": series,
         "promql_expr_test": [
             at("20m", json!([born("37.20230401.3.0", 2), born("42.81.20191203.0", 1)])),
             at("50m", json!([])),
+        ],
+        "alert_rule_test": [
+            fires("14m", &[]), fires("20m", &[fired("37.20230401.3.0", 2), fired("42.81.20191203.0", 1)]), fires("50m", &[]),
         ] }] });
     std::fs::write(dir.path().join("tests.yaml"), tests.to_string()).unwrap();
     run("promtool", dir.path(), &["test", "rules", "tests.yaml"]);
