@@ -13,6 +13,7 @@ mod fleet_forms;
 mod folders;
 mod inputs;
 mod known;
+mod known_facts;
 mod kubeconfigs;
 mod login;
 mod makers;

@@ -244,6 +244,12 @@ fn azure(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
             format!("its securityType is {security_type}"),
         ));
     }
+    if image.value.is_none() {
+        return Some(Upkeep::nobody(
+            Rule::AzureOffer,
+            "it names no image, and so no publisher and offer",
+        ));
+    }
     let of_azure = || {
         objects
             .own_images

@@ -206,8 +206,12 @@ fn by_release(set: &Set, policy: &PolicyInput, release: Option<&str>) -> Option<
     let is_stock = (set.kind, set.group) == (NODE_POOL, HYPERSHIFT)
         && set.image.field.as_deref() == Some(RELEASE_IMAGE)
         && set.has_release_image;
-    let own = set.release.as_deref().filter(|_| is_stock)?;
-    let minor = own.parse::<Release>().ok().filter(|_| !is_okd(own))?.minor;
+    set.release.as_deref().filter(|_| is_stock)?;
+    // Its image is that of the release that is asked about.
+    let asked = release?;
+    let minor = (asked.parse::<Release>().ok())
+        .filter(|_| !is_okd(asked))?
+        .minor;
     let platform = set.image.platform.or(set.release_platform);
     let images = of_release(
         minor,
