@@ -45,7 +45,7 @@ fn rules(object: &Value) -> &[Value] {
 }
 
 /// openshift/api, monitoring/v1/types.go; openshift/enhancements, alerting consistency; the
-/// runbooks of docs/audit.md.
+/// runbooks of docs/alerts.md.
 #[test]
 fn the_object_is_one_that_openshift_takes() {
     let (born, ..) = rendered(OF_OKD, &["--target", "4.22.1-okd"]);
@@ -80,7 +80,7 @@ fn the_object_is_one_that_openshift_takes() {
         ]
     );
     let duration = regex::Regex::new("^([0-9]+)(s|m)$").unwrap();
-    let runbooks = std::fs::read_to_string(repository().join("docs/audit.md")).unwrap();
+    let runbooks = std::fs::read_to_string(repository().join("docs/alerts.md")).unwrap();
     for rule in rules(&object) {
         let alert = rule["alert"].as_str().unwrap();
         assert!(duration.is_match(rule["for"].as_str().unwrap()), "{alert}");
@@ -89,7 +89,7 @@ fn the_object_is_one_that_openshift_takes() {
         let url = rule["annotations"]["runbook_url"].as_str().unwrap();
         assert!(
             url.ends_with(&format!(
-                concat!("/v", env!("CARGO_PKG_VERSION"), "/docs/audit.md#{}"),
+                concat!("/v", env!("CARGO_PKG_VERSION"), "/docs/alerts.md#{}"),
                 alert.to_lowercase()
             )),
             "{url}"

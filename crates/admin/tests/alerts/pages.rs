@@ -116,7 +116,7 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
             "install.md",
             "render admission --policy policy.json --audit audit.json",
         ),
-        ("audit.md", "oc skewguard render dashboard"),
+        ("alerts.md", "oc skewguard render dashboard"),
     ] {
         cluster.run(&code(page, words));
     }
@@ -141,8 +141,8 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
         "what the served cluster's audit found"
     );
     // What a page says beside the page of uninstalling.
-    cluster.run(&code("audit.md", "oc delete alertingrule"));
-    cluster.run(&code("audit.md", "oc delete configmap"));
+    cluster.run(&code("alerts.md", "oc delete alertingrule"));
+    cluster.run(&code("alerts.md", "oc delete configmap"));
     cluster.run(&code(
         "did-not-join.md",
         "oc delete validatingadmissionpolicybinding",

@@ -20,7 +20,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The runbooks; the section of an alert has its name in small letters.
-const RUNBOOKS: &str = crate::docs!("audit.md");
+const RUNBOOKS: &str = crate::docs!("alerts.md");
 
 /// The number of reports. The first metric is there from OpenShift 4.22 on, the second before; -1
 /// is an unknown number, and every API server has a series of its own.
