@@ -178,10 +178,7 @@ fn the_target_chooses_the_limit() {
         .unwrap();
     // Its image is then that of 4.22.
     let says = of_guest["message"].as_str().unwrap();
-    assert!(
-        says.starts_with("all 9 images published for 4.22 pass"),
-        "{says}"
-    );
+    assert!(says.contains("images published for 4.22 pass"), "{says}");
     let (_, err, exit) = audit(&["--policy", POLICY, "--target", "next", "--from", "x"]);
     assert!(
         exit == Exit::Usage && err.contains("not an OCP release"),
