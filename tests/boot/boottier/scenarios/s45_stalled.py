@@ -201,7 +201,10 @@ def stalled_not_finalized(world):
 
 @scenario("stalled-not-booted", "the rebase is in the boot menu, and the old entry is booted: told as Rebase, cause NotBooted")
 def stalled_not_booted(world):
-    server, node = stalling(world, JOIN, KUBELET)
+    # A node has a disk for /boot, or ostree mounts the sysroot's.
+    menu = {"/etc/systemd/system/boot.mount": "[Mount]\nWhat=/sysroot/boot\nWhere=/boot\nType=none\nOptions=bind\n",
+            "/etc/systemd/system/skewguard-report.service.d/50-menu.conf": "[Unit]\nWants=boot.mount\nAfter=boot.mount\n"}
+    server, node = stalling(world, JOIN, KUBELET, more=menu)
     node.boot().wait_reboot()
     after_an_earlier_boot(node)
     # As somebody who chooses the old entry: the new one stays in the menu.
