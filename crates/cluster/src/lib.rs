@@ -10,6 +10,7 @@ pub mod known_by;
 pub mod logs;
 pub mod moment;
 pub mod names;
+pub mod secrets;
 pub mod unread;
 pub mod why;
 

@@ -37,6 +37,21 @@ impl Subject<'_> {
     }
 }
 
+impl Subject<'_> {
+    /// Tells if it is in a namespace.
+    pub(super) fn is_in(&self, namespace: &str) -> bool {
+        namespace
+            == match self {
+                Self::Machine(machine) => &machine.meta.namespace,
+                Self::Host(host) => &host.meta.namespace,
+                Self::Agent(agent) => &agent.meta.namespace,
+                Self::Request(_) => "",
+                Self::Set(set) => &set.meta.namespace,
+                Self::NodePool(pool) => &pool.meta.namespace,
+            }
+    }
+}
+
 /// A subject, and what belongs to it.
 pub(super) struct Case<'a> {
     pub(super) facts: &'a Facts,
@@ -197,9 +212,12 @@ impl<'a> Case<'a> {
             let id = machine.provider_id.as_deref()?;
             self.index.nodes_by_provider.get(id).copied()
         };
+        // A node's annotation, name and address are its own word: what another Machine names is that
+        // one's.
+        let is_own = |node: &&Node| !self.index.is_taken(node, Some(machine));
         named
-            .or_else(linked)
-            .or_else(provided)
+            .or_else(|| provided().filter(is_own))
+            .or_else(|| linked().filter(is_own).filter(|node| !self.is_older(node)))
             .or_else(|| self.node_by_name())
             .or_else(|| self.node_by_address())
     }
@@ -212,7 +230,8 @@ impl<'a> Case<'a> {
     fn node_by_name(&self) -> Option<&'a Node> {
         let names = self.names();
         let node = names.iter().find_map(|name| self.index.nodes.get(name))?;
-        (!self.is_older(node)).then_some(*node)
+        let is_own = !self.is_older(node) && !self.index.is_taken(node, self.machine);
+        is_own.then_some(*node)
     }
 
     /// A Node of another name that has its address, and is no other Machine's.

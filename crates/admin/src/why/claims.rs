@@ -73,6 +73,10 @@ impl<'a> Case<'a> {
             let source = format!("Event {} of MachineConfigPool {}", event.reason, event.name);
             self.see(source, event.last, event.message.clone());
         }
+        if let Some((at, what)) = self.told() {
+            let text = format!("Received failure report: {what}");
+            self.see("log of the machine-config-server", Some(at), text);
+        }
         events
     }
 
@@ -118,6 +122,17 @@ impl<'a> Case<'a> {
         self.since_it_is_there(all.flatten().copied().collect())
     }
 
+    /// The last failure that it told the machine-config-server, by the server's log.
+    fn told(&self) -> Option<(Moment, String)> {
+        let (names, created) = (self.names(), self.created());
+        let told = names
+            .iter()
+            .filter_map(|name| self.facts.logs.told.get(name));
+        let (at, what) = told.max_by_key(|(at, _)| *at)?;
+        let is_own = created.is_none_or(|created| at.plus(60) >= created);
+        is_own.then(|| (*at, what.clone()))
+    }
+
     fn since_it_is_there(&self, mut all: Vec<&'a Event>) -> Vec<&'a Event> {
         let created = self.created();
         all.retain(
@@ -151,8 +166,14 @@ impl<'a> Case<'a> {
         ))
     }
 
+    /// What it told the machine-config-server, by an Event or else by the server's log.
     fn of_boot_failure(&self) -> Option<Finding> {
-        let event = *self.boot_failures().last()?;
+        let event = self
+            .boot_failures()
+            .last()
+            .map(|event| (event.last, event.message.clone()));
+        let told = || self.told().map(|(at, what)| (Some(at), what));
+        let (at, message) = event.or_else(told)?;
         Some(
             Finding::claim(
                 Stage::FirstBoot,
@@ -161,8 +182,8 @@ impl<'a> Case<'a> {
                 format!(
                     "{}'s first boot failed{}, as it told the machine-config-server: {}",
                     self.name(),
-                    ago(self.now, event.last),
-                    quoted(&event.message)
+                    ago(self.now, at),
+                    quoted(&message)
                 ),
             )
             .next(CONSOLE),

@@ -39,6 +39,8 @@ pub(crate) type JudgedSets = BTreeMap<(String, String, String), Judged>;
 pub(crate) struct Question<'a> {
     /// Names of Machines, Nodes, hosts and agents; none is all that wait.
     pub(crate) names: &'a [String],
+    /// The namespace that is looked at; none is all.
+    pub(crate) namespace: Option<&'a str>,
     pub(crate) now: Moment,
     pub(crate) judged: &'a JudgedSets,
     pub(crate) origin: Option<Origin>,
@@ -54,23 +56,33 @@ pub(crate) fn why(facts: &Facts, question: Question<'_>) -> Result<WhyReport, St
     let now = question.now;
     let tell = |subject| explain(Case::new(facts, &index, subject, now), question.judged);
     let is_of_all = question.names.is_empty();
+    let namespace = question.namespace;
     let Subjects { all, mut young } = if is_of_all {
-        waiting(facts, &index, now)
+        waiting(facts, &index, namespace, now)
     } else {
-        let all = all_named(facts, &index, question.names)?;
+        let all = all_named(facts, &index, namespace, question.names)?;
         Subjects { all, young: 0 }
     };
     let mut machines: Vec<Explanation> = all.into_iter().map(tell).collect();
     if is_of_all {
         let named: BTreeSet<String> = machines.iter().flat_map(Explanation::requests).collect();
-        let others = strangers(&index, &|name| named.contains(name), now);
+        let mut others = strangers(&index, &|name| named.contains(name), now);
+        others.all.extend(sets_without_machines(facts, &index));
+        if let Some(namespace) = namespace {
+            // A request has none.
+            others.all.retain(|subject| subject.is_in(namespace));
+            others.young = 0;
+        }
         young += others.young;
         machines.extend(others.all.into_iter().map(tell));
-        machines.extend(sets_without_machines(facts, &index).into_iter().map(tell));
     } else {
         // A name may be that of a Node which is there.
         machines
             .dedup_by(|a, b| (a.kind, &a.namespace, &a.name) == (b.kind, &b.namespace, &b.name));
+    }
+    let mut unread = question.unread;
+    if is_of_all && machines.is_empty() {
+        unread.extend(index.ground.missing());
     }
     Ok(WhyReport {
         api_version: API_VERSION,
@@ -80,12 +92,7 @@ pub(crate) fn why(facts: &Facts, question: Question<'_>) -> Result<WhyReport, St
         machines,
         young,
         server_log: log_report(facts),
-        unseen: if is_of_all {
-            index.ground.missing()
-        } else {
-            Vec::new()
-        },
-        unread: question.unread,
+        unread,
     })
 }
 
@@ -176,6 +183,16 @@ fn of_logs(case: &mut Case<'_>, asked: Asked, judged: Option<&Judged>) -> Findin
         Asked::Seen(seen) if seen.failure.is_some() => {
             case.see_claims();
             case.refused_request(&seen)
+        }
+        Asked::Seen(seen) if seen.is_unanswered(case.now) => {
+            case.see_claims();
+            let tries = seen.unanswered.unwrap_or_default();
+            case.unanswered_request(&seen, tries)
+        }
+        Asked::Other(seen) => {
+            case.see_claims();
+            case.see_request(&seen);
+            case.other_client(&seen)
         }
         Asked::Seen(seen) => {
             let claim = case.of_claim(judged);

@@ -45,7 +45,7 @@ impl Case<'_> {
         };
         let Some(version) = &judged.version else {
             self.unseen(format!(
-                "the boot image of {}: its version is unknown",
+                "the boot image of {}: its version is unknown, or known by a node's own word alone",
                 judged.set
             ));
             return String::new();

@@ -24,22 +24,36 @@ impl Ground {
         let is_listed = |what: &str| {
             facts.is_live && !unread.iter().any(|unread| unread.what.starts_with(what))
         };
+        let is_empty = |kind: &str| facts.empty.contains(kind);
         Self {
-            has_machines: !facts.machines.is_empty() || is_listed("machines"),
-            has_nodes: !facts.nodes.is_empty() || is_listed("nodes"),
-            has_requests: !facts.requests.is_empty() || is_listed("certificatesigningrequests"),
+            has_machines: !facts.machines.is_empty()
+                || is_listed("machines")
+                || is_empty("Machine"),
+            has_nodes: !facts.nodes.is_empty() || is_listed("nodes") || is_empty("Node"),
+            has_requests: !facts.requests.is_empty()
+                || is_listed("certificatesigningrequests")
+                || is_empty("CertificateSigningRequest"),
         }
     }
 
     /// The kinds that were not read, without which something more may wait.
-    pub(super) fn missing(self) -> Vec<String> {
+    pub(super) fn missing(self) -> Vec<Unread> {
         let kinds = [
             (self.has_machines, NO_MACHINES),
             (self.has_nodes, NO_NODES),
             (self.has_requests, NO_REQUESTS),
         ];
         let missing = kinds.into_iter().filter(|(is_read, _)| !is_read);
-        missing.map(|(_, what)| what.to_owned()).collect()
+        let unread = missing.map(|(_, what)| {
+            let (what, why) = what.split_once(": ").unwrap_or((what, ""));
+            Unread {
+                what: what.to_owned(),
+                why: why.to_owned(),
+                hides_sets: false,
+                makes_nodes: false,
+            }
+        });
+        unread.collect()
     }
 }
 
@@ -48,6 +62,13 @@ impl Ground {
 pub(super) struct Stranger<'a> {
     pub(super) first: Option<Moment>,
     pub(super) last: &'a CertificateRequest,
+}
+
+/// An address that asked for the config of a pool, and is nobody's who waits or joined later.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StrangeAsker {
+    pub(super) pool: usize,
+    pub(super) last: Moment,
 }
 
 pub(super) struct Index<'a> {
@@ -81,6 +102,12 @@ pub(super) struct Index<'a> {
     twins: BTreeMap<&'a str, &'a Machine>,
     /// Machines that health checks deleted, by namespace and the name of their set.
     pub(super) deleted: BTreeMap<(&'a str, &'a str), Vec<Deletion<'a>>>,
+    /// Addresses that asked for a config, and are nobody's who waits or joined later.
+    pub(super) strange_askers: Vec<StrangeAsker>,
+    /// Requests were made, and none of an address of this cluster.
+    pub(super) is_everybody_strange: bool,
+    /// The Machine that names a Node in its status, by the Node.
+    takers: BTreeMap<&'a str, &'a Machine>,
     /// Events about first boots that failed, by the node that they name in lower case.
     pub(super) boot_failures: BTreeMap<String, Vec<&'a Event>>,
     /// Names that the approver finds Machines by, in lower case.
@@ -164,9 +191,61 @@ impl<'a> Index<'a> {
             twins: twins(facts),
             deleted,
             boot_failures,
+            strange_askers: Vec::new(),
+            is_everybody_strange: false,
+            takers: (facts.machines.iter())
+                .filter_map(|machine| Some((machine.node.as_deref()?, machine)))
+                .collect(),
         };
         index.find_strangers(facts);
+        index.find_strange_askers(facts);
         index
+    }
+
+    /// Finds the requests of addresses that no Machine, host, agent or Node has, and those of a Node's that
+    /// had joined before: whoever is behind such an address is not known.
+    fn find_strange_askers(&mut self, facts: &Facts) {
+        let nodes = facts.nodes.values();
+        let mut joined: BTreeMap<IpAddr, Moment> = BTreeMap::new();
+        for (node, created) in nodes.filter_map(|node| Some((node, node.created?))) {
+            for address in &node.addresses {
+                let known = joined.entry(*address).or_insert(created);
+                *known = created.max(*known);
+            }
+        }
+        let waiting = facts
+            .machines
+            .iter()
+            .filter(|machine| machine.node.is_none());
+        for address in waiting.flat_map(|machine| machine.ips()) {
+            joined.remove(&address);
+        }
+        let logs = &facts.logs;
+        let mut is_anybody_known = None;
+        for (address, peer) in logs.peers.iter().filter(|(_, peer)| peer.count > 0) {
+            let is_known = self.known.contains(address);
+            is_anybody_known = Some(is_known || is_anybody_known == Some(true));
+            let mut last: BTreeMap<usize, Moment> = BTreeMap::new();
+            for request in peer.requests.iter().filter(|request| request.is_ignition) {
+                let after = joined.get(address).map(|joined| joined.plus(60));
+                if !is_known || after.is_some_and(|after| request.at > after) {
+                    let known = last.entry(request.pool).or_insert(request.at);
+                    *known = request.at.max(*known);
+                }
+            }
+            let askers = last.into_iter();
+            self.strange_askers
+                .extend(askers.map(|(pool, last)| StrangeAsker { pool, last }));
+        }
+        self.is_everybody_strange = is_anybody_known == Some(false);
+    }
+
+    /// Tells if another Machine than this one names a Node as its own.
+    pub(super) fn is_taken(&self, node: &Node, machine: Option<&Machine>) -> bool {
+        let taker = self.takers.get(&*node.name);
+        taker.is_some_and(|taker| {
+            machine.is_none_or(|machine| taker.meta.full_name() != machine.meta.full_name())
+        })
     }
 
     /// Finds the requests for a first certificate that are nobody's, and counts who waits without one.

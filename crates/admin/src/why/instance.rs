@@ -304,12 +304,18 @@ impl Case<'_> {
             .iter()
             .rev()
             .find(|event| event.is_warning && event.reason.starts_with("Failed"));
+        // Of an instance that is not made yet the condition says no more than that.
+        let is_bare = |condition: &Condition| condition.reason == "InstanceNotCreated";
         match (&condition, event) {
-            (Some(condition), _) => {
+            (Some(condition), None) => {
                 self.see_condition(condition);
                 condition.says()
             }
-            (None, Some(event)) => {
+            (Some(condition), Some(_)) if !is_bare(condition) => {
+                self.see_condition(condition);
+                condition.says()
+            }
+            (_, Some(event)) => {
                 let source = format!("Event {} of {}", event.reason, self.object());
                 self.see(source, event.last, event.message.clone());
                 event.message.clone()
@@ -408,9 +414,19 @@ impl Case<'_> {
             "" => state.to_owned(),
             progress => format!("{state}, {progress}"),
         };
+        let bad = agent.conditions.iter().find(|condition| {
+            matches!(
+                &*condition.kind,
+                "SpecSynced" | "Connected" | "RequirementsMet" | "Validated"
+            ) && condition.status == "False"
+        });
+        if let Some(bad) = bad {
+            self.see_condition(bad);
+        }
+        let bad = bad.map_or(String::new(), |bad| format!(" {}", sentence(&bad.says())));
         let end = match info.as_str() {
-            "" => ".".to_owned(),
-            info => format!(": {}", sentence(info)),
+            "" => format!(".{bad}"),
+            info => format!(": {}{bad}", sentence(info)),
         };
         let finding = Finding::new(
             Stage::NoInstance,
@@ -424,6 +440,11 @@ impl Case<'_> {
         );
         let finding = if waits_for_user && info.contains("booted the installation image") {
             finding.next("Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again")
+        } else if agent.is_approved == Some(false) {
+            finding.next(format!(
+                "Approve it, if the host is yours: oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'",
+                agent.meta.namespace, agent.meta.name
+            ))
         } else if waits_for_user {
             finding.next("Do what its Agent says; it then goes on by itself")
         } else {

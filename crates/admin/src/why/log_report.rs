@@ -44,7 +44,14 @@ pub(super) fn log_report(facts: &Facts) -> LogReport {
             span(log.since(newest))
         ));
     }
-    let servers: BTreeSet<&str> = logs.sources.iter().map(|source| &*source.name).collect();
+    let bootstrap = logs.sources.iter().filter(|source| source.is_bootstrap);
+    notes.extend(bootstrap.map(|source| {
+        format!(
+            "{}: the log of the bootstrap machine's server, not of the cluster's",
+            source.name
+        )
+    }));
+    let servers: BTreeSet<&str> = logs.servers().map(|source| &*source.name).collect();
     LogReport {
         servers: servers.len(),
         since: logs.begin().map(Moment::text),

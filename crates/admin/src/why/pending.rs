@@ -77,7 +77,6 @@ impl<'a> Case<'a> {
             ));
             return None;
         }
-        self.reach(At::FirstBoot, "");
         let name = self.name();
         for one in strangers.iter().take(5) {
             let node = one.node.clone().unwrap_or_default();
@@ -164,7 +163,7 @@ impl<'a> Case<'a> {
                 Stage::NoCertificate,
                 At::Certificate,
                 "it has expired",
-                format!("{name} got its certificate{when} and did not make its Node; by now the certificate has expired."),
+                format!("{name} got its certificate{when}, and there is no Node of it; by now the certificate has expired."),
             )
             .next("Start the node again: its kubelet then makes a new request")
             .proved(self, source, &[Counter::Nodes]);
@@ -173,7 +172,7 @@ impl<'a> Case<'a> {
             Stage::NodeNotReady,
             At::Node,
             "there is none",
-            format!("{name} got its certificate{when} and did not make its Node."),
+            format!("{name} got its certificate{when}, and there is no Node of it."),
         )
         .next("Read the kubelet's journal on the node: journalctl -u kubelet")
         .proved(self, source, &[Counter::Nodes])

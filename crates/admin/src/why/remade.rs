@@ -99,7 +99,7 @@ impl<'a> Case<'a> {
         let inner = finding.sentence.clone();
         let (why, first) = if with_node == deleted.len() {
             (
-                ". They had Nodes: their unhealthyConditions are why, and another nodeStartupTimeout changes nothing.".to_owned(),
+                ". They had Nodes: their unhealthyConditions are why, and another timeout changes nothing.".to_owned(),
                 Some("Find out what their Nodes had: oc get events -A --field-selector involvedObject.kind=Node".to_owned()),
             )
         } else {

@@ -19,9 +19,6 @@ pub(crate) struct WhyReport {
     /// Machines that wait for less than ten minutes.
     pub(crate) young: usize,
     pub(crate) server_log: LogReport,
-    /// Kinds that were not read, of which something more may wait.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) unseen: Vec<String>,
     /// Things that could not be read, and why.
     pub(crate) unread: Vec<Unread>,
 }

@@ -10,6 +10,14 @@ use std::net::IpAddr;
 /// Seconds by which a clock may differ from another.
 const CLOCKS: u64 = 60;
 
+/// Seconds between two requests of one boot, at most: Ignition waits ten for an answer, and at most five
+/// between tries.
+const SAME_BOOT: u64 = 45;
+
+/// The requests of one boot, each ten to twenty seconds after the one before and without an error, that
+/// tell of answers which do not arrive.
+const UNANSWERED: usize = 3;
+
 /// The logs' answer.
 #[derive(Debug)]
 pub(super) enum Asked {
@@ -17,10 +25,12 @@ pub(super) enum Asked {
     NoLog,
     /// It asked, and how often and when at last.
     Seen(Seen),
+    /// Another client asked from its address, and was refused: the installer that writes its disk.
+    Other(Seen),
     /// It did not ask, as far back as this.
     Not {
         since: Moment,
-        /// All logs have all since then, and no request in them may be its own.
+        /// No request in the logs may be its own.
         is_told_apart: bool,
         /// It connected, and did not trust the server.
         distrust: Option<Moment>,
@@ -33,91 +43,106 @@ pub(super) enum Asked {
 pub(super) struct Seen {
     pub(super) address: IpAddr,
     pub(super) count: usize,
-    /// Boots that the requests are of: Ignition tries again within seconds, a boot takes minutes.
+    /// Boots that the requests are of.
     pub(super) boots: usize,
+    /// Tries of the last boot, where each came when no answer had come to the one before.
+    pub(super) unanswered: Option<usize>,
     pub(super) first: Moment,
     pub(super) last: Request,
     pub(super) failure: Option<(FailureKind, String)>,
 }
 
+impl Seen {
+    /// Tells if it still asks, and no answer arrives: the tries that have ended may have got one.
+    pub(super) fn is_unanswered(&self, now: Moment) -> bool {
+        self.unanswered.is_some() && now.since(self.last.at) <= STILL_ASKS
+    }
+}
+
+/// Seconds since its last request in which a machine still asks: logs are gathered one after another.
+const STILL_ASKS: u64 = 300;
+
 impl Case<'_> {
     /// Looks for its requests by every address that it has.
     pub(super) fn asked(&mut self) -> Asked {
         let logs = &self.facts.logs;
-        if logs.sources.is_empty() {
+        if logs.servers().next().is_none() {
             self.unseen(NO_LOG);
             return Asked::NoLog;
         }
         let created = self.created();
         let from = created.map_or(Moment(0), |created| created.minus(CLOCKS));
-        let addresses = self.addresses();
-        let mut seen: Option<Seen> = None;
+        let (mut seen, mut other): (Option<Seen>, Option<Seen>) = (None, None);
         let mut distrust = None;
-        for address in &addresses {
+        for address in &self.addresses() {
             let Some(peer) = logs.peers.get(address) else {
                 continue;
             };
             distrust = distrust.max(peer.distrust.filter(|at| *at >= from));
-            let own: Vec<&Request> = peer
-                .requests
-                .iter()
-                .filter(|request| request.at >= from)
-                .collect();
-            let (Some(first), Some(last)) = (own.first(), own.last()) else {
-                continue;
+            let of = |is_ignition: bool| {
+                let own: Vec<&Request> = (peer.requests.iter())
+                    .filter(|request| request.at >= from && request.is_ignition == is_ignition)
+                    .collect();
+                self.seen(*address, &own)
             };
-            // All that are not kept are older than those that are, and so may be an earlier
-            // machine's.
-            let count = if first.at == last.at || peer.requests.len() > own.len() {
-                own.len()
-            } else {
-                peer.count
+            let is_later = |old: &Option<Seen>, new: &Option<Seen>| match (old, new) {
+                (Some(old), Some(new)) => old.last.at < new.last.at,
+                (old, _) => old.is_none(),
             };
-            if seen.as_ref().is_none_or(|seen| seen.last.at < last.at) {
-                let failure = match last.outcome {
-                    Outcome::Served => None,
-                    Outcome::Failed(kind, text) => Some((kind, logs.text(text).to_owned())),
-                };
-                seen = Some(Seen {
-                    address: *address,
-                    count,
-                    boots: boots(&own),
-                    first: first.at,
-                    last: **last,
-                    failure,
-                });
+            for (is_ignition, kept) in [(true, &mut seen), (false, &mut other)] {
+                let found = of(is_ignition);
+                if is_later(kept, &found) {
+                    *kept = found;
+                }
             }
         }
-        match seen {
-            Some(seen) => Asked::Seen(seen),
-            None => self.not_seen(from, distrust),
+        let is_refused = |other: &Seen| other.failure.is_some();
+        match (seen, other.filter(is_refused)) {
+            (Some(seen), _) => Asked::Seen(seen),
+            (None, Some(other)) => Asked::Other(other),
+            (None, None) => self.not_seen(from, distrust),
         }
+    }
+
+    /// The requests of an address, in the order of time.
+    fn seen(&self, address: IpAddr, own: &[&Request]) -> Option<Seen> {
+        let logs = &self.facts.logs;
+        let (first, last) = (own.first()?, own.last()?);
+        let failure = match last.outcome {
+            Outcome::Served => None,
+            Outcome::Failed(kind, text) => Some((kind, logs.text(text).to_owned())),
+        };
+        let boots: Vec<&[&Request]> = own
+            .chunk_by(|one, next| next.at.since(one.at) <= SAME_BOOT)
+            .collect();
+        Some(Seen {
+            address,
+            count: own.len(),
+            boots: boots.len(),
+            unanswered: boots.last().and_then(|boot| unanswered(boot)),
+            first: first.at,
+            last: **last,
+            failure,
+        })
     }
 
     /// The meaning of no request from any of its addresses.
     fn not_seen(&mut self, from: Moment, distrust: Option<Moment>) -> Asked {
-        let facts = self.facts;
-        let logs = &facts.logs;
+        let logs = &self.facts.logs;
         let pool = self.pool();
         let begin = logs.begin();
         let made = self.created().unwrap_or(from);
         let since = begin.map_or(made, |begin| begin.max(made));
-        let peers = || logs.peers.iter().filter(|(_, peer)| peer.count > 0);
-        let known = |address: &IpAddr| self.index.known.contains(address);
-        let is_hidden = peers().next().is_some() && !peers().any(|(address, _)| known(address));
+        let is_hidden = self.index.is_everybody_strange;
         let asked = logs.asked_since(pool.as_deref(), since);
         let is_unaddressed = self.addresses().is_empty();
-        // Requests of addresses that are nobody's, for its pool.
-        let strangers = peers()
-            .filter(|(address, _)| !known(address))
-            .filter(|(_, peer)| {
-                peer.requests.iter().any(|request| {
-                    request.at >= since
-                        && pool
-                            .as_deref()
-                            .is_none_or(|pool| logs.text(request.pool) == pool)
-                })
-            })
+        let is_of_pool = |of: usize| {
+            let pool = pool.as_deref();
+            pool.is_none_or(|pool| logs.text(of) == pool)
+        };
+        let askers = self.index.strange_askers.iter();
+        let strangers = askers
+            .filter(|asker| asker.last >= since && is_of_pool(asker.pool))
             .count();
         if asked > 0 && (is_hidden || is_unaddressed && strangers > 0) {
             let why = self.hidden(is_hidden, asked, pool.as_deref(), since);
@@ -125,7 +150,7 @@ impl Case<'_> {
         }
         if strangers > 0 {
             self.unseen(format!(
-                "whose the requests of {strangers} address{} are that no Machine, host or Node has",
+                "whose the requests of {strangers} address{} are that no Machine, host or Node has, or no longer asks from",
                 if strangers == 1 { "" } else { "es" }
             ));
         }
@@ -139,7 +164,7 @@ impl Case<'_> {
     /// What of the machine-config-servers' logs since it is there was not read, or not understood.
     pub(super) fn missing_logs(&self) -> Vec<String> {
         let logs = &self.facts.logs;
-        if logs.sources.is_empty() {
+        if logs.servers().next().is_none() {
             return vec![NO_LOG.to_owned()];
         }
         let mut missing = Vec::new();
@@ -152,18 +177,15 @@ impl Case<'_> {
                 "what the machine-config-servers served before {before}, or elsewhere: their logs do not have it"
             ));
         }
-        let cut = logs.sources.iter().filter(|source| source.cut.is_some());
+        let cut = logs.servers().filter(|source| source.cut.is_some());
         missing.extend(cut.map(|source| format!("the rest of the log of {}", source.name)));
         if logs.peers_left_out > 0 {
             missing.push("requests of more addresses than are kept".to_owned());
         }
-        let odd = logs.unknown + logs.without_address;
-        if odd > 0 {
+        if logs.last_odd >= Some(from) {
             missing.push(format!(
-                "what {} of the machine-config-servers' logs {}, which {} not understood",
-                count(odd, "line"),
-                if odd == 1 { "says" } else { "say" },
-                if odd == 1 { "is" } else { "are" },
+                "what {} of the machine-config-servers' logs say, which are not understood or have no address",
+                count(logs.unknown + logs.without_address, "line"),
             ));
         }
         missing
@@ -172,7 +194,7 @@ impl Case<'_> {
     /// Servers whose log was not read.
     fn missing_servers(&self) -> Option<String> {
         let facts = self.facts;
-        let read = facts.logs.sources.len();
+        let read = facts.logs.servers().count();
         let masters = facts.nodes.values().filter(|node| node.is_control_plane);
         let wanted = facts.servers.len().max(masters.count());
         if wanted == 0 {
@@ -236,7 +258,7 @@ impl Case<'_> {
         self.see("log of the machine-config-server", Some(seen.last.at), text);
         if let Some((_, error)) = &seen.failure {
             let doubt = if seen.last.is_doubtful {
-                " (others asked in the same seconds: it may be theirs)"
+                " (others asked in the same time: it may be theirs)"
             } else {
                 ""
             };
@@ -254,17 +276,17 @@ impl Case<'_> {
     }
 }
 
-/// The number of boots that requests are of, in the order of time.
-fn boots(requests: &[&Request]) -> usize {
-    let gaps = requests.windows(2).filter(|pair| match pair {
-        [one, next] => next.at.since(one.at) > SAME_BOOT,
+/// The tries of a boot to which no answer came: each is what Ignition does ten to twenty seconds after one
+/// without an answer, and none has an error.
+fn unanswered(boot: &[&Request]) -> Option<usize> {
+    let is_silent = |request: &&Request| request.outcome == Outcome::Served;
+    let is_try = |pair: &[&Request]| match pair {
+        [one, next] => (8..=25).contains(&next.at.since(one.at)),
         _ => false,
-    });
-    1 + gaps.count()
+    };
+    let is_so =
+        boot.len() >= UNANSWERED && boot.iter().all(is_silent) && boot.windows(2).all(is_try);
+    is_so.then_some(boot.len())
 }
-
-/// Seconds between two requests of one boot, at most: Ignition waits ten for an answer, and at most five
-/// between tries.
-const SAME_BOOT: u64 = 45;
 
 const NO_LOG: &str = "requests for its config: the machine-config-server's logs (get pods/log in openshift-machine-config-operator; a must-gather has them)";

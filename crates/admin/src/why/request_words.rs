@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::explain::Judged;
-use super::finding::{Counter, Finding, sentence};
+use super::finding::{Counter, Finding, count, sentence};
 use super::ignition_specs::{images_of_agent, of_agent, of_image};
 use super::moment::{Moment, span};
 use super::report::Stage;
@@ -56,6 +56,8 @@ impl Case<'_> {
                 let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
                 finding.next(format!("Create MachineConfigPool {pool}, or give the set the user data of one that exists{names}; then delete the Machine"))
             }
+            FailureKind::Bootstrap => made(format!("{begin}: the bootstrap machine's server answered, not the cluster's, and it serves the control plane alone."))
+                .next("Take the bootstrap machine out of the load balancer of port 22623, or switch it off: Ignition asks again by itself"),
             FailureKind::NoConfig => made(format!("{begin}: {}", sentence(error)))
                 .next(format!("Ignition asks again by itself; look at the pool: oc describe mcp {pool}"))
                 .next("Look at the operator: oc describe co machine-config"),
@@ -76,6 +78,59 @@ impl Case<'_> {
         if seen.last.is_doubtful {
             self.unseen("whose the failure is: others asked for the same pool at the same time");
             self.unread(REFUSED_AGAINST);
+            return finding;
+        }
+        finding.proved(self, "log of the machine-config-server", REFUSED_AGAINST)
+    }
+
+    /// It asks again and again within one boot, as Ignition does when no answer comes, and the server knows
+    /// of no error.
+    pub(super) fn unanswered_request(&mut self, seen: &Seen, tries: usize) -> Finding {
+        let (name, when) = (self.name(), self.ago(seen.last.at));
+        let pool = self.facts.logs.text(seen.last.pool).to_owned();
+        self.unread(REFUSED_AGAINST);
+        self.unseen("whether the last answer arrived: its console has Ignition's error");
+        Finding::new(
+            Stage::RequestRefused,
+            At::Served,
+            format!("{tries} tries, no answer arrives"),
+            format!(
+                "{name} asked for the config of pool {pool} {tries} times in one boot, the last time {when}, as Ignition does when no answer comes; the machine-config-server logged no error: its answers do not arrive, as it seems."
+            ),
+        )
+        .next("Look at the network and the load balancer of port 22623 between the machine and the control plane (MTU, firewall): answers are far larger than requests")
+        .next("Look at its console: Ignition says there what it gets")
+    }
+
+    /// Another client of its address was refused: the assisted installer, which asks before Ignition does.
+    pub(super) fn other_client(&mut self, seen: &Seen) -> Finding {
+        let (name, when) = (self.name(), self.ago(seen.last.at));
+        let logs = &self.facts.logs;
+        let pool = logs.text(seen.last.pool).to_owned();
+        let agent = logs.text(seen.last.agent).to_owned();
+        let (status, error) = match &seen.failure {
+            Some((kind, error)) => (kind.status(), error.clone()),
+            None => (None, String::new()),
+        };
+        let status = status.map_or(String::new(), |status| format!(" ({status})"));
+        let who = match agent.starts_with("Go-http-client") {
+            true => "the installer on it".to_owned(),
+            false => format!("a client on it ({agent})"),
+        };
+        let finding = Finding::new(
+            Stage::RequestRefused,
+            At::Served,
+            format!("refused{status} to {agent}"),
+            format!(
+                "{name} has not asked for its config itself; {who} asked {} for the config of pool {pool}, the last time {when}, and did not get it{status}: {}",
+                count(seen.count, "time"),
+                sentence(&error)
+            ),
+        )
+        .next(format!("Look at the pool: oc describe mcp {pool}"))
+        .next("The installer goes on once its request is served: correct what the error names");
+        if seen.last.is_doubtful {
+            self.unseen("whose the failure is: others asked for the same pool at the same time");
             return finding;
         }
         finding.proved(self, "log of the machine-config-server", REFUSED_AGAINST)

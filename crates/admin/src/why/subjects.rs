@@ -18,7 +18,12 @@ pub(super) struct Subjects<'a> {
 }
 
 /// Everything that waits to become a Node, but for requests and sets.
-pub(super) fn waiting<'a>(facts: &'a Facts, index: &Index<'a>, now: Moment) -> Subjects<'a> {
+pub(super) fn waiting<'a>(
+    facts: &'a Facts,
+    index: &Index<'a>,
+    namespace: Option<&str>,
+    now: Moment,
+) -> Subjects<'a> {
     let mut young = 0;
     let mut all = Vec::new();
     let mut add = |subject: Subject<'a>, created: Option<Moment>| {
@@ -31,6 +36,9 @@ pub(super) fn waiting<'a>(facts: &'a Facts, index: &Index<'a>, now: Moment) -> S
             | Subject::Set(_)
             | Subject::NodePool(_) => false,
         };
+        if namespace.is_some_and(|namespace| !subject.is_in(namespace)) {
+            return;
+        }
         if !is_never_young && created.is_some_and(|created| now.since(created) < YOUNG) {
             young += 1;
         } else {
@@ -109,13 +117,22 @@ pub(super) fn strangers<'a>(
 pub(super) fn all_named<'a>(
     facts: &'a Facts,
     index: &Index<'a>,
+    namespace: Option<&str>,
     names: &[String],
 ) -> Result<Vec<Subject<'a>>, String> {
     let mut all = Vec::new();
     for name in names {
-        let found = named(facts, index, name);
+        let mut found = named(facts, index, name);
+        found.retain(|subject| namespace.is_none_or(|namespace| subject.is_in(namespace)));
         if found.is_empty() {
-            return Err(not_there(facts, name));
+            return Err(match namespace {
+                Some(namespace) => format!(
+                    "{}: there is no Machine, BareMetalHost or Agent of that name in namespace {}",
+                    crate::text::printable(name),
+                    crate::text::printable(namespace)
+                ),
+                None => not_there(facts, name),
+            });
         }
         all.extend(found);
     }

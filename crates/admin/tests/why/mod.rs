@@ -1,12 +1,14 @@
 //! `oc skewguard why`, as a whole: on gathers of a cluster, one for each stage at which a machine can
 //! stop, on what is broken, and (`live`) on an API server.
 
+mod cases;
 mod gather;
 mod hosted;
 mod input;
 mod live;
 mod many;
 mod others;
+mod reading;
 mod told;
 
 use crate::audit::run;

@@ -213,7 +213,7 @@ fn an_approved_request_is_told_by_its_certificate() {
     assert_eq!(
         sentence(&found),
         format!(
-            "{WAITS} got its certificate 52 minutes ago and did not make its Node; by now the certificate has expired."
+            "{WAITS} got its certificate 52 minutes ago, and there is no Node of it; by now the certificate has expired."
         )
     );
 }

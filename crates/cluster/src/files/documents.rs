@@ -79,6 +79,9 @@ impl Objects {
             return Ok(String::new());
         };
         let of_items = item_kind(&api_version, &kind);
+        if items.is_empty() {
+            self.note_empty(of.map_or(of_items.1, |(_, kind)| kind));
+        }
         for item in items {
             self.add(
                 of,
@@ -118,6 +121,9 @@ impl Objects {
         let head = around.as_ref().ok().and_then(|around| around.first());
         let field = |name: &str| head.and_then(|head| head.get(name)).unwrap_or(&null);
         let of_items = item_kind(field("apiVersion"), field("kind"));
+        if list.items.is_empty() {
+            self.note_empty(of_items.1);
+        }
         for item in &list.items {
             let read = read_piece(&item.without_dash(), item.line)?;
             let object = read.first().unwrap_or(&null);
@@ -153,6 +159,9 @@ impl Objects {
         match field("items").as_array() {
             Some(items) => {
                 let of_items = item_kind(field("apiVersion"), field("kind"));
+                if items.is_empty() {
+                    self.note_empty(of_items.1);
+                }
                 items
                     .iter()
                     .try_for_each(|item| self.add(None, of_items, item))?;

@@ -50,6 +50,9 @@ const HEAD: u64 = 64 << 10;
 const SPLIT: &str = "split it: one file for each kind (`oc get machines.machine.openshift.io -A -o json`), nodes by a label \
     (`oc get nodes -l node-role.kubernetes.io/worker -o json`); any number of files is read";
 
+/// Why a file has nothing for `why`.
+const NOTHING: &str = "has nothing that `why` reads: objects as `oc get -o json` prints them, or a log of a machine-config-server, a machine-approver or an ignition-server (`oc logs`)";
+
 /// Why a file that may be of several clusters is not read.
 const SHARED: &str = "may be of any of several clusters: keep the files of each in a folder or an archive of its own";
 
@@ -147,6 +150,20 @@ struct Source {
     is_named: bool,
 }
 
+impl Source {
+    /// It is one of the texts that a gather has beside objects and pods' logs.
+    fn is_of_gather(&self) -> bool {
+        let name = self
+            .path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let is_log = name.ends_with(".log");
+        let begins = ["must-gather", "gather", "event", "timestamp"];
+        !self.is_named && (!is_log || begins.iter().any(|begin| name.starts_with(begin)))
+    }
+}
+
 struct InputReader<'a> {
     objects: &'a mut Objects,
     limits: Limits,
@@ -169,7 +186,7 @@ impl InputReader<'_> {
     fn path(&mut self, path: &Path, is_of_several: bool) {
         let so_far = |reader: &Self| {
             (
-                reader.objects.count(),
+                reader.objects.count() + reader.objects.empty_lists,
                 reader.logs,
                 reader.elsewhere,
                 reader.unread.len(),
@@ -180,7 +197,8 @@ impl InputReader<'_> {
             self.folder(path);
         } else {
             let is_missing = path != Path::new("-") && matches!(path.try_exists(), Ok(false));
-            let also = if is_missing && is_of_several {
+            let is_audit = self.objects.listener.is_none();
+            let also = if is_missing && is_of_several && is_audit {
                 "; sets to show come before --from"
             } else {
                 ""
@@ -190,7 +208,10 @@ impl InputReader<'_> {
             }
         }
         if so_far(self) == before {
-            let why = "has no objects that the audit reads: `oc get -o json` prints them";
+            let why = match self.objects.listener {
+                None => "has no objects that the audit reads: `oc get -o json` prints them",
+                Some(_) => NOTHING,
+            };
             self.note(path, named(path), why.to_owned());
         }
     }
@@ -354,17 +375,40 @@ impl InputReader<'_> {
         archive::members(stream, max, &mut take).map_err(|error| broken(&error))
     }
 
+    /// The end of a log: one that is not known counts where a person meant it.
+    fn heard(&mut self, source: &Source, heard: io::Result<()>) -> Result<(), String> {
+        let is_unknown = |error: &io::Error| error.kind() == io::ErrorKind::Unsupported;
+        match heard {
+            Err(error) if is_unknown(&error) && source.is_of_gather() => Ok(()),
+            Err(error) if is_unknown(&error) => Err(NOTHING.to_owned()),
+            heard => {
+                self.logs += 1;
+                heard.map_err(|error| broken(&error))
+            }
+        }
+    }
+
     /// Adds the objects of a text.
     fn text(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
-        if let Some(listener) = &self.objects.listener
-            && hears_log(Some(listener), &source.path)
-        {
-            self.logs += 1;
-            let heard = held(listener).hear_log(&source.path, stream);
-            return heard.map_err(|error| broken(&error));
+        let mut head = Vec::new();
+        if let Some(listener) = &self.objects.listener {
+            let is_log = hears_log(Some(listener), &source.path);
+            // What a person names may be a log of any name.
+            if !is_log && source.is_named {
+                let read = (&mut *stream).take(HEAD).read_to_end(&mut head);
+                read.map_err(|error| broken(&error))?;
+            }
+            if is_log || held(listener).knows_log(&head) {
+                let mut whole = head.as_slice().chain(stream);
+                let heard = held(listener).hear_log(&source.path, &mut whole);
+                return self.heard(source, heard);
+            }
         }
         let mut bytes = Vec::new();
-        let read = stream.take(self.limits.file + 1).read_to_end(&mut bytes);
+        let mut stream = head.as_slice().chain(stream);
+        let read = (&mut stream)
+            .take(self.limits.file + 1)
+            .read_to_end(&mut bytes);
         read.map_err(|error| broken(&error))?;
         if bytes.len() as u64 > self.limits.file {
             let mib = self.limits.file >> 20;
@@ -373,7 +417,8 @@ impl InputReader<'_> {
         let text = decode(bytes)?;
         let also = |kind: &str| self.hears_in(&source.path, kind);
         let is_of_interest = || {
-            folder::is_of_interest(&source.path, &text, &also)
+            let is_empty = self.objects.listener.is_some() && is_empty_list(&text);
+            (is_empty || folder::is_of_interest(&source.path, &text, &also))
                 && !folder::is_other_of_insights(&source.path, &text)
         };
         if !source.is_named && !is_of_interest() {
@@ -391,6 +436,16 @@ impl InputReader<'_> {
         let added = self.objects.add_file(&source.file, &text);
         added.map_err(|error| printable(&error))
     }
+}
+
+/// Tells if a text is a list without items, as `oc get -o json` prints it.
+fn is_empty_list(text: &str) -> bool {
+    let plain: String = text
+        .chars()
+        .take(4_096)
+        .filter(|c| !c.is_whitespace())
+        .collect();
+    plain.contains(r#""items":[]"#) && plain.contains(r#"List""#)
 }
 
 fn hears_log(listener: Option<&Shared>, path: &Path) -> bool {

@@ -25,13 +25,19 @@ pub trait Listener: Debug {
     /// Tells whether a file of this name that has such a kind may have something for it.
     fn hears_in(&self, path: &Path, kind: &str) -> bool;
 
+    /// Takes note of a list without items: of this kind where it says that.
+    fn hear_empty(&mut self, place: &Path, kind: &str);
+
     /// Tells whether it reads a log of this name.
     fn hears_log(&self, path: &Path) -> bool;
+
+    /// Tells whether a text begins as a log that it reads.
+    fn knows_log(&self, head: &[u8]) -> bool;
 
     /// Reads a log.
     ///
     /// # Errors
-    /// It cannot be read to its end.
+    /// It cannot be read to its end, or ([`io::ErrorKind::Unsupported`]) is no log that is known.
     fn hear_log(&mut self, path: &Path, log: &mut dyn Read) -> io::Result<()>;
 }
 

@@ -103,6 +103,8 @@ pub struct Objects {
     pub not_understood: Vec<Unread>,
     /// Number of objects that were read, of all kinds.
     pub count: usize,
+    /// Number of lists without items.
+    pub empty_lists: usize,
     /// Kind, namespace, name and uid of each.
     seen: BTreeSet<String>,
     /// Number of those that were read once more.
@@ -120,6 +122,14 @@ impl Objects {
     /// Takes this for the time at which they were read, where no node told of itself.
     pub fn read_at(&mut self, now: String) {
         self.seen_at.get_or_insert(now);
+    }
+
+    /// Takes note of a list without items.
+    pub fn note_empty(&mut self, kind: &str) {
+        self.empty_lists += 1;
+        if let Some(listener) = &self.listener {
+            held(listener).hear_empty(&self.staged.file.place, kind);
+        }
     }
 
     /// Number of objects that were read, of all kinds.

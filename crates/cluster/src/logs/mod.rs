@@ -4,5 +4,6 @@
 pub mod approver_line;
 pub mod ignition_server;
 pub mod log_lines;
+mod matching;
 pub mod server_line;
 pub mod server_log;

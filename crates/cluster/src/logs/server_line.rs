@@ -12,7 +12,7 @@ pub enum Line<'a> {
     /// A client asked for a pool's config.
     Request {
         pool: &'a str,
-        address: Option<IpAddr>,
+        peer: Option<PeerAddress>,
         /// `Ignition/2.14.0`; empty before 4.5.
         agent: &'a str,
         accept: &'a str,
@@ -24,11 +24,41 @@ pub enum Line<'a> {
         address: Option<IpAddr>,
         error: &'a str,
     },
+    /// A node told that its first boot failed (`/v1/node-failure`): its name, and the rest.
+    Told {
+        node: &'a str,
+        what: &'a str,
+    },
     /// The server starts; what it is.
     Start(&'a str),
+    /// Only the server of the bootstrap machine says so.
+    Bootstrap,
     /// Known, and about no request.
     Known,
     Unknown,
+}
+
+impl Line<'_> {
+    /// Tells if only the bootstrap machine's server writes it.
+    pub fn is_of_bootstrap(&self) -> bool {
+        match self {
+            Self::Bootstrap => true,
+            Self::Failure(failure) => failure.kind == FailureKind::Bootstrap,
+            Self::Request { .. }
+            | Self::Handshake { .. }
+            | Self::Told { .. }
+            | Self::Start(_)
+            | Self::Known
+            | Self::Unknown => false,
+        }
+    }
+}
+
+/// The address and the port of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerAddress {
+    pub address: IpAddr,
+    pub port: u16,
 }
 
 /// A request that was not served, and why.
@@ -37,6 +67,8 @@ pub struct Failure<'a> {
     pub kind: FailureKind,
     /// The pool that was asked for, where the line has it.
     pub pool: Option<&'a str>,
+    /// The client, where the error has it: a net error does.
+    pub peer: Option<PeerAddress>,
     pub error: &'a str,
 }
 
@@ -44,6 +76,8 @@ pub struct Failure<'a> {
 pub enum FailureKind {
     /// There is no such pool.
     NoPool,
+    /// The server of the bootstrap machine answered, which serves the control plane alone.
+    Bootstrap,
     /// The server could not make the config, whoever asks.
     NoConfig,
     /// The config cannot be said in the spec that this client asks for.
@@ -58,7 +92,7 @@ impl FailureKind {
     /// The HTTP status that the client got.
     pub fn status(self) -> Option<u16> {
         match self {
-            Self::NoPool | Self::NoConfig | Self::Conversion => Some(500),
+            Self::NoPool | Self::Bootstrap | Self::NoConfig | Self::Conversion => Some(500),
             Self::Spec => Some(400),
             Self::Write => None,
         }
@@ -66,7 +100,7 @@ impl FailureKind {
 }
 
 /// Beginnings of lines that say nothing of a request.
-const KNOWN: [&str; 24] = [
+const KNOWN: [&str; 29] = [
     "Launching ",
     "launching server",
     "reading file ",
@@ -82,7 +116,12 @@ const KNOWN: [&str; 24] = [
     "Certificate watcher failed",
     "failed to load serving cert",
     "Could not list MachineOS",
-    "Pool ",
+    "Failed to decode failure report",
+    "Missing required fields in failure report",
+    "Failed to process failure report",
+    "Failed to get cluster infrastructure",
+    "Failed to compute ignition host",
+    "New nodes will bootstrap with base image",
     "Resolved layered image",
     "Setting initial node annotations",
     "overriding MC OSImageURL",
@@ -91,6 +130,19 @@ const KNOWN: [&str; 24] = [
     "--apiserver-url",
     "Starting certificate watcher",
     "Updated current TLS certificate",
+];
+
+/// Beginnings of lines of the bootstrap machine's server alone.
+const BOOTSTRAP: [&str; 2] = [
+    "Launching bootstrap server",
+    "reading file \"/etc/mcs/bootstrap",
+];
+
+/// Parts of lines about a pool that say nothing of a request.
+const OF_POOL: [&str; 3] = [
+    " has MachineOSConfig but ",
+    " has MachineOSBuild but ",
+    " has successful MOSB ",
 ];
 
 /// Splits a line into its time and its message. `year_of` gives the year of a month and day, which
@@ -163,14 +215,28 @@ pub fn read(message: &str) -> Line<'_> {
     if let Some(rest) = message.strip_prefix("http: TLS handshake error from ") {
         let (address, error) = rest.split_once(": ").unwrap_or((rest, ""));
         return Line::Handshake {
-            address: peer(address),
+            address: peer(address).map(|peer| peer.address),
             error,
         };
     }
     if let Some(version) = message.strip_prefix("Version: ") {
         return Line::Start(version);
     }
-    if KNOWN.iter().any(|known| message.starts_with(known)) || message.trim().is_empty() {
+    if let Some(rest) = message.strip_prefix("Received failure report: ") {
+        let node = rest
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix("node="));
+        let node = node.unwrap_or_default().trim_matches('"');
+        return Line::Told { node, what: rest };
+    }
+    if BOOTSTRAP.iter().any(|known| message.starts_with(known)) {
+        return Line::Bootstrap;
+    }
+    // A request's line that was cut begins as these do.
+    let is_of_pool =
+        message.starts_with("Pool ") && OF_POOL.iter().any(|known| message.contains(known));
+    let is_known = KNOWN.iter().any(|known| message.starts_with(known));
+    if is_known || is_of_pool || message.trim().is_empty() {
         Line::Known
     } else {
         Line::Unknown
@@ -189,10 +255,12 @@ fn request(message: &str) -> Option<Line<'_>> {
         // A cut line has no end.
         value.split('"').next()
     };
-    let address = quoted("address:").unwrap_or(rest);
+    // Up to 4.5 there is no more than the address, or the client behind it.
+    let bare = rest.split_whitespace().next().unwrap_or_default();
+    let address = quoted("address:").unwrap_or(bare);
     Some(Line::Request {
         pool: pool.trim_matches('"'),
-        address: peer(address),
+        peer: peer(address),
         agent: quoted("User-Agent:").unwrap_or_default(),
         accept: quoted("Accept-Header:").unwrap_or_default(),
     })
@@ -206,6 +274,8 @@ fn failure(message: &str) -> Option<Failure<'_>> {
     let (kind, at) = if let Some(rest) = strip("couldn't get config for req: ") {
         let kind = if rest.contains("could not fetch pool") && rest.contains("not found") {
             FailureKind::NoPool
+        } else if rest.contains("refusing to serve bootstrap configuration") {
+            FailureKind::Bootstrap
         } else {
             FailureKind::NoConfig
         };
@@ -219,6 +289,7 @@ fn failure(message: &str) -> Option<Failure<'_>> {
         return Some(Failure {
             kind: FailureKind::Spec,
             pool: None,
+            peer: None,
             error: rest,
         });
     } else if message.starts_with("failed to write ") && message.contains(" response: ") {
@@ -236,8 +307,15 @@ fn failure(message: &str) -> Option<Failure<'_>> {
     Some(Failure {
         kind,
         pool: requested_pool(rest),
+        peer: peer_of_error(error),
         error,
     })
+}
+
+/// The client of a net error: `write tcp 10.0.0.3:22623->10.0.7.21:40312: write: broken pipe`.
+fn peer_of_error(error: &str) -> Option<PeerAddress> {
+    let (_, rest) = error.split_once("->")?;
+    peer(rest.split(": ").next()?)
 }
 
 /// `worker` from `{worker 0xc000…}` and `{machineConfigPool:worker version:0xc000…}`: Go prints the
@@ -249,13 +327,15 @@ fn requested_pool(rest: &str) -> Option<&str> {
     (!pool.is_empty()).then_some(pool)
 }
 
-/// The address of `10.0.2.113:40148` and `[fd00::5]:40148`.
-fn peer(text: &str) -> Option<IpAddr> {
-    let host = text.rsplit_once(':').map_or(text, |(host, _)| host);
+/// The address and port of `10.0.2.113:40148` and `[fd00::5]:40148`; port 0 where there is none.
+fn peer(text: &str) -> Option<PeerAddress> {
+    let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    host.parse()
-        .ok()
-        .map(|address: IpAddr| address.to_canonical())
+    let address: IpAddr = host.parse().ok()?;
+    Some(PeerAddress {
+        address: address.to_canonical(),
+        port: port.parse().unwrap_or_default(),
+    })
 }
 
 #[cfg(test)]
@@ -270,7 +350,7 @@ mod tests {
     fn request<'a>(pool: &'a str, address: &str, agent: &'a str, accept: &'a str) -> Line<'a> {
         Line::Request {
             pool,
-            address: Some(address.parse().unwrap()),
+            peer: peer(address),
             agent,
             accept,
         }
@@ -284,14 +364,14 @@ mod tests {
             (
                 r#"I1104 16:39:29.536108       1 api.go:117] Pool master requested by address:"10.0.2.113:40148" User-Agent:"Ignition/2.6.0" Accept-Header: "application/vnd.coreos.ignition+json;version=3.1.0, */*;q=0.1""#,
                 Some("2026-11-04T16:39:29Z"),
-                request("master", "10.0.2.113", "Ignition/2.6.0", ACCEPT),
+                request("master", "10.0.2.113:40148", "Ignition/2.6.0", ACCEPT),
             ),
             (
                 r#"2026-08-20T09:14:03.123456789Z I0820 09:14:03.123456       1 api.go:119] Pool "worker" requested by address:"[fd00::5]:40312" User-Agent:"Ignition/2.20.0" Accept-Header: "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1""#,
                 Some("2026-08-20T09:14:03Z"),
                 request(
                     "worker",
-                    "fd00::5",
+                    "[fd00::5]:40312",
                     "Ignition/2.20.0",
                     "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1",
                 ),
@@ -299,19 +379,25 @@ mod tests {
             (
                 "I0911 10:00:00.000000       1 api.go:102] Pool worker requested by 10.0.0.5:1234",
                 Some("2026-09-11T10:00:00Z"),
-                request("worker", "10.0.0.5", "", ""),
+                request("worker", "10.0.0.5:1234", "", ""),
             ),
             (
                 // An IPv4 peer of a socket for both.
                 r#"Pool worker requested by address:"[::ffff:10.0.0.5]:1" User-Agent:"curl/7.61.1" Accept-Header: "*/*""#,
                 None,
-                request("worker", "10.0.0.5", "curl/7.61.1", "*/*"),
+                request("worker", "10.0.0.5:1", "curl/7.61.1", "*/*"),
+            ),
+            // 4.5.
+            (
+                r#"I0911 10:00:00.000000       1 api.go:102] Pool master requested by 192.168.126.12:32780 User-Agent:"Ignition/2.6.0""#,
+                Some("2026-09-11T10:00:00Z"),
+                request("master", "192.168.126.12:32780", "Ignition/2.6.0", ""),
             ),
             (
                 // Cut short.
                 r#"I0820 09:14:03.123456       1 api.go:119] Pool "worker" requested by address:"10.0.7.21:403"#,
                 Some("2026-08-20T09:14:03Z"),
-                request("worker", "10.0.7.21", "", ""),
+                request("worker", "10.0.7.21:403", "", ""),
             ),
         ] {
             let (at, found) = of(line);
@@ -356,10 +442,28 @@ mod tests {
         ] {
             assert_eq!(
                 read(message),
-                Line::Failure(Failure { kind, pool, error }),
+                Line::Failure(Failure {
+                    kind,
+                    pool,
+                    peer: peer_of_error(error),
+                    error
+                }),
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn a_broken_pipe_is_of_its_address_and_port() {
+        let line = "failed to write {worker 0xc0} response: write tcp 192.0.2.3:22623->192.0.2.77:41984: write: broken pipe";
+        let Line::Failure(failure) = read(line) else {
+            panic!("{line}");
+        };
+        assert_eq!(failure.peer, peer("192.0.2.77:41984"));
+        let refused = "couldn't get config for req: {worker 0xc0}, error: refusing to serve bootstrap configuration to pool \"worker\"";
+        assert!(
+            matches!(read(refused), Line::Failure(failure) if failure.kind == FailureKind::Bootstrap)
+        );
     }
 
     #[test]
@@ -386,17 +490,30 @@ mod tests {
         assert!(matches!(of("I1104 16:39:27.135474       1 bootstrap.go:37] Version: v4.6.0-202109221828.p0.git.cb3a981 (cb3a)").1, Line::Start(_)));
         for known in [
             "I1104 16:39:27.135786       1 api.go:72] Launching server on :22624",
-            r#"I1 x] reading file "/etc/mcs/bootstrap/machine-pools/master.yaml""#,
+            r#"I1 x] reading file "/etc/mcs/x.yaml""#,
+            "I1 x] Pool worker has MachineOSConfig but image not ready yet",
             "",
         ] {
             let (_, message) = split(known, &|_, _| None);
             let message = message.split_once("] ").map_or(message, |(_, rest)| rest);
             assert_eq!(read(message), Line::Known, "{known}");
         }
+        assert_eq!(
+            read(r#"reading file "/etc/mcs/bootstrap/machine-pools/master.yaml""#),
+            Line::Bootstrap
+        );
+        assert_eq!(
+            read("Received failure report: pool=worker node=ip-10-0-16-37 stage=firstboot-update"),
+            Line::Told {
+                node: "ip-10-0-16-37",
+                what: "pool=worker node=ip-10-0-16-37 stage=firstboot-update"
+            }
+        );
         for unknown in [
             "I0820 09:14:03.123456       1 x.go:1] What is this",
             "\u{1f980} nonsense",
             "Poo",
+            "Pool \"worker\" reques",
         ] {
             assert_eq!(of(unknown).1, Line::Unknown, "{unknown}");
         }

@@ -1,11 +1,14 @@
 //! The logs of the machine-config-server, of all its pods together (pure).
 //!
-//! A line names the address that asked, or the failure, never both: a failure is that of the last
-//! request for its pool that has none yet.
+//! A line names the address that asked, or the failure, never both, but for an answer that broke off: a
+//! failure is that of a request for its pool that has none yet, of the last one, or of the one whose
+//! time was up. Only times order the requests of several servers.
 
 use super::log_lines::lines;
-use super::server_line::{Failure, FailureKind, Line, read, split};
+use super::matching::{Matching, Pending};
+use super::server_line::{FailureKind, Line, PeerAddress, read, split};
 use crate::moment::{Moment, year};
+use crate::secrets::without_secrets;
 use crate::text::printable_up_to;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,8 +18,10 @@ use std::net::IpAddr;
 /// At most this many addresses are kept.
 const MAX_PEERS: usize = 50_000;
 
-/// Requests that are kept of an address: the last ones.
-const MAX_REQUESTS: usize = 16;
+/// Requests that are kept of an address: the last ones, and fewer where many are kept in all.
+const MAX_REQUESTS: usize = 64;
+const FEW_REQUESTS: usize = 16;
+const MANY_REQUESTS: usize = 500_000;
 
 /// Times of requests that are kept of a pool: the last ones.
 const MAX_TIMES: usize = 500_000;
@@ -25,13 +30,13 @@ const MAX_TIMES: usize = 500_000;
 const MAX_TEXTS: usize = 2_000;
 
 /// The longest of these, in characters.
-const MAX_TEXT: usize = 300;
+pub(super) const MAX_TEXT: usize = 300;
 
 /// Lines of a server that are known again in another copy of its log.
 const MAX_KNOWN: usize = 1_000_000;
 
-/// Seconds after a request in which its failure may be written.
-const FAILURE_DELAY: u64 = 5;
+/// Nodes that told of a failure.
+const MAX_TOLD: usize = 10_000;
 
 /// The result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +54,9 @@ pub struct Request {
     /// The places of texts.
     pub pool: usize,
     pub agent: usize,
+    pub(super) port: u16,
+    /// Of Ignition; else the installer's, a health check's or a person's.
+    pub is_ignition: bool,
     pub outcome: Outcome,
     /// Others asked for the same pool in the same seconds, so that the failure may be theirs.
     pub is_doubtful: bool,
@@ -57,8 +65,9 @@ pub struct Request {
 /// An address that asked.
 #[derive(Debug, Default)]
 pub struct Peer {
-    /// All of it, kept or not.
+    /// All of Ignition's, kept or not.
     pub count: usize,
+    /// In the order of time.
     pub requests: Vec<Request>,
     /// The last handshake that the client ended because it does not trust the server.
     pub distrust: Option<Moment>,
@@ -72,6 +81,8 @@ pub struct Source {
     pub last: Option<Moment>,
     /// Only a part was read, and which.
     pub cut: Option<String>,
+    /// It is the bootstrap machine's, which is not the cluster's.
+    pub is_bootstrap: bool,
     /// Hashes of its lines: two gathers may have the same.
     known: HashSet<u64>,
 }
@@ -89,6 +100,12 @@ pub struct ServerLogs {
     pub requests: usize,
     /// Requests whose address cannot be read.
     pub without_address: usize,
+    /// The last of the lines that nobody knows, or that have no address.
+    pub last_odd: Option<Moment>,
+    /// What nodes told of their first boots: when at last, and what, by the node in lower case.
+    pub told: BTreeMap<String, (Moment, String)>,
+    /// Requests that are kept.
+    kept_requests: usize,
     /// Lines that nobody knows, and the first of them.
     pub unknown: usize,
     pub unknown_sample: Option<String>,
@@ -102,7 +119,7 @@ impl ServerLogs {
     }
 
     /// The place of a text; all that come after the last are one.
-    fn keep(&mut self, text: &str) -> usize {
+    pub(super) fn keep(&mut self, text: &str) -> usize {
         if let Some(place) = self.places.get(text) {
             return *place;
         }
@@ -111,7 +128,8 @@ impl ServerLogs {
         }
         let place = self.texts.len();
         self.places.insert(text.to_owned(), place);
-        self.texts.push(printable_up_to(text, MAX_TEXT));
+        let plain = without_secrets(text);
+        self.texts.push(printable_up_to(&plain, MAX_TEXT));
         place
     }
 
@@ -151,8 +169,14 @@ impl ServerLogs {
 
     /// When the logs begin, as far as all of them go back.
     pub fn begin(&self) -> Option<Moment> {
-        let begins: Option<Vec<Moment>> = self.sources.iter().map(|source| source.first).collect();
+        let sources = self.servers();
+        let begins: Option<Vec<Moment>> = sources.map(|source| source.first).collect();
         begins?.into_iter().max()
+    }
+
+    /// The logs of the cluster's own servers.
+    pub fn servers(&self) -> impl Iterator<Item = &Source> {
+        self.sources.iter().filter(|source| !source.is_bootstrap)
     }
 
     /// The last line of all.
@@ -175,7 +199,7 @@ impl ServerLogs {
             at,
             pool: self.keep(asked.pool),
             accept: self.keep(asked.accept),
-            address: asked.address.filter(|_| is_ignition(asked.agent)),
+            peer: asked.peer,
         }
     }
 
@@ -183,26 +207,45 @@ impl ServerLogs {
         self.requests += 1;
         let agent = self.keep(asked.agent);
         let (at, pool) = (request.at, request.pool);
-        if is_ignition(asked.agent) {
+        let is_ignition = is_ignition(asked.agent);
+        if is_ignition {
             let times = self.times.entry(pool).or_default();
             if times.len() < MAX_TIMES {
                 times.push(at);
             }
         }
-        self.without_address += usize::from(asked.address.is_none());
-        if let Some(peer) = request.address.and_then(|address| self.peer(address)) {
-            peer.count += 1;
-            if peer.requests.len() == MAX_REQUESTS {
-                peer.requests.remove(0);
-            }
-            peer.requests.push(Request {
-                at,
-                pool,
-                agent,
-                outcome: Outcome::Served,
-                is_doubtful: false,
-            });
+        let Some(PeerAddress { address, port }) = request.peer else {
+            self.without_address += 1;
+            self.last_odd = self.last_odd.max(Some(at));
+            return;
+        };
+        let most = if self.kept_requests < MANY_REQUESTS {
+            MAX_REQUESTS
+        } else {
+            FEW_REQUESTS
+        };
+        let Some(peer) = self.peer(address) else {
+            return;
+        };
+        peer.count += usize::from(is_ignition);
+        // Those of another server may be later.
+        let place = peer.requests.partition_point(|known| known.at <= at);
+        let request = Request {
+            at,
+            pool,
+            agent,
+            port,
+            is_ignition,
+            outcome: Outcome::Served,
+            is_doubtful: false,
+        };
+        peer.requests.insert(place, request);
+        let before = peer.requests.len();
+        if before > most {
+            peer.requests.drain(..before - most);
         }
+        let kept = peer.requests.len();
+        self.kept_requests = (self.kept_requests + 1 + kept).saturating_sub(before);
     }
 
     fn peer(&mut self, address: IpAddr) -> Option<&mut Peer> {
@@ -213,36 +256,17 @@ impl ServerLogs {
         Some(self.peers.entry(address).or_default())
     }
 
-    /// The failure of a request.
-    fn note_failure(&mut self, failure: &Failure<'_>, pending: &mut Vec<Pending>, at: Moment) {
-        pending.retain(|request| at.since(request.at) <= FAILURE_DELAY);
-        let is_of = |request: &Pending| match failure.kind {
-            FailureKind::Spec => {
-                self.text(request.accept) == printable_up_to(failure.error, MAX_TEXT)
-            }
-            _ => failure
-                .pool
-                .is_none_or(|pool| self.text(request.pool) == pool),
-        };
-        let candidates = pending.iter().filter(|request| is_of(request)).count();
-        let Some(place) = pending.iter().rposition(is_of) else {
+    /// Notes what a node told of its first boot.
+    fn note_told(&mut self, node: &str, what: &str, at: Moment) {
+        let node = printable_up_to(node, 253)
+            .trim_end_matches('.')
+            .to_ascii_lowercase();
+        if self.told.len() == MAX_TOLD && !self.told.contains_key(&node) {
             return;
-        };
-        let request = pending.remove(place);
-        let error = self.keep(failure.error);
-        // Whoever asks for a pool that is not there fails: no doubt about whose it is.
-        let is_sure = candidates == 1 || failure.kind == FailureKind::NoPool;
-        let Some(peer) = request.address.and_then(|peer| self.peers.get_mut(&peer)) else {
-            return;
-        };
-        let last = peer
-            .requests
-            .iter_mut()
-            .rev()
-            .find(|known| known.at == request.at && known.pool == request.pool);
-        if let Some(last) = last {
-            last.outcome = Outcome::Failed(failure.kind, error);
-            last.is_doubtful = !is_sure;
+        }
+        let known = self.told.entry(node).or_insert((at, String::new()));
+        if at >= known.0 {
+            *known = (at, printable_up_to(what, MAX_TEXT));
         }
     }
 }
@@ -256,17 +280,9 @@ fn is_ignition(agent: &str) -> bool {
 /// The parts of a request's line.
 struct Asked<'a> {
     pool: &'a str,
-    address: Option<IpAddr>,
+    peer: Option<PeerAddress>,
     agent: &'a str,
     accept: &'a str,
-}
-
-/// A request whose failure may follow.
-struct Pending {
-    at: Moment,
-    pool: usize,
-    accept: usize,
-    address: Option<IpAddr>,
 }
 
 /// A log that is read.
@@ -274,7 +290,9 @@ struct Reading<'a> {
     logs: &'a mut ServerLogs,
     source: Source,
     now: Moment,
-    pending: Vec<Pending>,
+    matching: Matching,
+    /// Its last line has an end.
+    is_ended: bool,
     /// Hashes of this log's own lines.
     own: Vec<u64>,
     /// The time of the line before.
@@ -287,7 +305,8 @@ impl<'a> Reading<'a> {
             logs,
             source,
             now,
-            pending: Vec::new(),
+            matching: Matching::default(),
+            is_ended: true,
             own: Vec::new(),
             before: None,
         }
@@ -296,6 +315,11 @@ impl<'a> Reading<'a> {
     /// The source, which now knows the lines of this log.
     fn end(mut self) -> Source {
         self.source.known.extend(self.own);
+        self.logs.doubt(self.matching);
+        if !self.is_ended && self.source.cut.is_none() {
+            self.source.cut =
+                Some("its last line has no end: what came after is missing".to_owned());
+        }
         self.source
     }
 
@@ -308,9 +332,11 @@ impl<'a> Reading<'a> {
             self.source.last = self.source.last.max(Some(at));
             self.before = Some(at);
         }
-        // A line without a time is as old as the last one.
+        // A line without a time is as old as the last one, and may be as new as the log's end.
+        let newest = at.unwrap_or(now);
         let at = self.before.unwrap_or(Moment(0));
         let is_whole = bytes.last() == Some(&b'\n');
+        self.is_ended = is_whole;
         // Without the kubelet's stamp it is the same line.
         let mut hasher = DefaultHasher::new();
         (at.0, message).hash(&mut hasher);
@@ -322,34 +348,38 @@ impl<'a> Reading<'a> {
                 self.own.push(hash);
             }
         }
-        match read(message) {
+        let line = read(message);
+        self.source.is_bootstrap |= line.is_of_bootstrap();
+        match line {
             // The last line of a log that was cut: how it went is not there.
             Line::Request { .. } if !is_whole => {}
             Line::Request {
                 pool,
-                address,
+                peer,
                 agent,
                 accept,
             } => {
                 let asked = Asked {
                     pool,
-                    address,
+                    peer,
                     agent,
                     accept,
                 };
                 self.request(&asked, at, is_known);
             }
             Line::Failure(failure) => {
-                self.logs.note_failure(&failure, &mut self.pending, at);
+                self.logs.note_failure(&failure, &mut self.matching, at);
             }
             Line::Handshake { address, error } => self.handshake(address, error, at),
+            Line::Told { node, what } => self.logs.note_told(node, what, at),
             Line::Unknown if !is_known => {
                 self.logs.unknown += 1;
+                self.logs.last_odd = self.logs.last_odd.max(Some(newest));
                 if self.logs.unknown_sample.is_none() {
                     self.logs.unknown_sample = Some(printable_up_to(message, 100));
                 }
             }
-            Line::Start(_) | Line::Known | Line::Unknown => {}
+            Line::Start(_) | Line::Bootstrap | Line::Known | Line::Unknown => {}
         }
     }
 
@@ -359,19 +389,17 @@ impl<'a> Reading<'a> {
         if !is_known {
             self.logs.note_request(asked, &request);
         }
-        if self.pending.len() == 64 {
-            self.pending.remove(0);
-        }
-        self.pending.push(request);
+        self.matching.push(request);
     }
 
     /// Notes a client that does not trust the server.
     fn handshake(&mut self, address: Option<IpAddr>, error: &str, at: Moment) {
         let distrusts = [
             "bad certificate",
-            "unknown certificate authority",
+            "unknown certificate",
             "unknown authority",
             "certificate unknown",
+            "expired certificate",
         ];
         if distrusts.iter().any(|alert| error.contains(alert))
             && let Some(peer) = address.and_then(|address| self.logs.peer(address))
@@ -382,143 +410,5 @@ impl<'a> Reading<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: &str = "2026-08-20T12:00:00Z";
-
-    fn logs(texts: &[(&str, &str)]) -> ServerLogs {
-        let mut logs = ServerLogs::default();
-        for (name, text) in texts {
-            let mut bytes = text.as_bytes();
-            logs.add(name, &mut bytes, Moment::parse(NOW).unwrap())
-                .unwrap();
-        }
-        logs
-    }
-
-    fn ask(time: &str, pool: &str, address: &str) -> String {
-        format!(
-            "I0820 {time}.000000       1 api.go:119] Pool \"{pool}\" requested by address:\"{address}:40312\" User-Agent:\"Ignition/2.14.0\" Accept-Header: \"application/vnd.coreos.ignition+json;version=3.3.0, */*;q=0.1\"\n"
-        )
-    }
-
-    const NOT_FOUND: &str = "E0820 10:00:01.000000       1 api.go:136] couldn't get config for req: {machineConfigPool:gpu version:0xc0}, error: could not fetch pool. err: x \"gpu\" not found\n";
-
-    #[test]
-    fn a_failure_is_that_of_the_request_before_it() {
-        let text = ask("10:00:00", "worker", "10.0.0.1")
-            + &ask("10:00:01", "gpu", "10.0.0.2")
-            + NOT_FOUND
-            + &ask("10:00:02", "worker", "10.0.0.3");
-        let logs = logs(&[("mcs-1", &text)]);
-        let outcome = |address: &str| {
-            let peer = &logs.peers[&address.parse::<IpAddr>().unwrap()];
-            (peer.count, peer.requests[0].outcome)
-        };
-        assert_eq!(outcome("10.0.0.1"), (1, Outcome::Served));
-        assert_eq!(outcome("10.0.0.3"), (1, Outcome::Served));
-        let (_, Outcome::Failed(FailureKind::NoPool, text)) = outcome("10.0.0.2") else {
-            panic!("{logs:?}");
-        };
-        assert_eq!(
-            logs.text(text),
-            "could not fetch pool. err: x \"gpu\" not found"
-        );
-        assert_eq!((logs.requests, logs.unknown, logs.lines), (3, 0, 4));
-        let at = |text| Moment::parse(text).unwrap();
-        assert_eq!(
-            logs.asked_since(Some("worker"), at("2026-08-20T10:00:01Z")),
-            1
-        );
-        assert_eq!(logs.asked_since(None, at("2026-08-20T00:00:00Z")), 3);
-    }
-
-    #[test]
-    fn a_failure_of_one_of_several_requests_is_doubtful() {
-        let convert = "E0820 10:00:01.000000       1 api.go:150] couldn't convert config for req: {worker 0xc0}, error: x\n";
-        let text = ask("10:00:00", "worker", "10.0.0.1")
-            + &ask("10:00:01", "worker", "10.0.0.2")
-            + convert
-            // Long after: whose it is cannot be known.
-            + "E0820 10:09:00.000000       1 api.go:150] couldn't convert config for req: {worker 0xc0}, error: x\n";
-        let logs = logs(&[("mcs-1", &text)]);
-        let request = |address: &str| logs.peers[&address.parse::<IpAddr>().unwrap()].requests[0];
-        assert!(request("10.0.0.2").is_doubtful);
-        assert_eq!(request("10.0.0.1").outcome, Outcome::Served);
-    }
-
-    #[test]
-    fn lines_that_nobody_knows_are_counted_and_the_first_is_kept() {
-        let logs = logs(&[(
-            "mcs-1",
-            "I0820 10:00:00.000000       1 new.go:1] A new \u{1b}[31mmessage\nnonsense\n\n",
-        )]);
-        assert_eq!(logs.unknown, 2);
-        assert_eq!(
-            logs.unknown_sample.as_deref(),
-            Some(r"A new \u{1b}[31mmessage")
-        );
-    }
-
-    #[test]
-    fn logs_go_back_as_far_as_the_shortest() {
-        let logs = logs(&[
-            ("mcs-1", &ask("08:00:00", "worker", "10.0.0.1")),
-            ("mcs-2", &ask("09:00:00", "worker", "10.0.0.1")),
-            // The rotated log of the second.
-            ("mcs-2", &ask("07:00:00", "worker", "10.0.0.1")),
-        ]);
-        let text = |at: Option<Moment>| at.map(Moment::text);
-        assert_eq!(text(logs.begin()).as_deref(), Some("2026-08-20T08:00:00Z"));
-        assert_eq!(text(logs.end()).as_deref(), Some("2026-08-20T09:00:00Z"));
-        assert_eq!((logs.sources.len(), logs.peers.len()), (2, 1));
-    }
-
-    /// Two gathers have the same pod: one cut after a request, the other without the kubelet's
-    /// stamps and with the failure.
-    #[test]
-    fn copies_of_a_log_count_once() {
-        let own = ask("10:00:00", "worker", "10.0.0.1") + &ask("10:00:01", "gpu", "10.0.0.2");
-        let stamped: String = own
-            .lines()
-            .map(|line| {
-                let time = line.split([' ', '.']).nth(1).unwrap();
-                format!("2026-08-20T{time}.5Z {line}\n")
-            })
-            .collect();
-        let later = own.clone() + NOT_FOUND + "nonsense\n" + &ask("10:00:02", "worker", "10.0.0.1");
-        let logs = logs(&[("mcs-1", &stamped), ("mcs-1", &later), ("mcs-1", &later)]);
-        let peer = |address: &str| &logs.peers[&address.parse::<IpAddr>().unwrap()];
-        assert_eq!((peer("10.0.0.1").count, peer("10.0.0.2").count), (2, 1));
-        assert!(matches!(
-            peer("10.0.0.2").requests[0].outcome,
-            Outcome::Failed(FailureKind::NoPool, _)
-        ));
-        assert_eq!((logs.requests, logs.unknown, logs.lines), (3, 1, 5));
-        // The same lines of two servers are two requests.
-        let two = super::tests::logs(&[("mcs-1", &own), ("mcs-2", &own)]);
-        assert_eq!(two.requests, 4);
-    }
-
-    #[test]
-    fn a_long_line_and_a_flood_of_addresses_are_bounded() {
-        let long = format!(
-            "I0820 10:00:00.000000       1 x.go:1] got ignconf {}\n",
-            "x".repeat(1 << 20)
-        );
-        let text = long + &ask("10:00:00", "worker", "10.0.0.1");
-        assert_eq!(logs(&[("mcs-1", &text)]).requests, 1);
-        let flood: String = (0..=MAX_PEERS)
-            .map(|n| {
-                ask(
-                    "10:00:00",
-                    "worker",
-                    &format!("10.{}.{}.{}", n >> 16, n >> 8 & 255, n & 255),
-                )
-            })
-            .collect();
-        let logs = logs(&[("mcs-1", &flood)]);
-        assert_eq!((logs.peers.len(), logs.peers_left_out), (MAX_PEERS, 1));
-    }
-}
+#[path = "server_log_tests.rs"]
+mod tests;

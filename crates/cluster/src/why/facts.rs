@@ -68,6 +68,8 @@ pub struct Facts {
     /// Reasons against certificate requests, by the approver's log.
     pub refusals: BTreeMap<String, String>,
     pub logs: ServerLogs,
+    /// Kinds of which an empty list was read.
+    pub empty: BTreeSet<String>,
     /// The newest time that an object has.
     pub newest: Option<Moment>,
     /// A moment after all that is read, for years that log lines do not have.

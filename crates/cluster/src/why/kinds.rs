@@ -1,6 +1,6 @@
 //! Machines, hosts, agents, NodePools and Nodes, as far as `why` keeps them (pure).
 
-use crate::kinds::fields::{fields_at, list_at, str_at, text_at};
+use crate::kinds::fields::{fields_at, list_at, message_at, str_at, text_at};
 use crate::kinds::kind_table::CLUSTER_API;
 use crate::moment::Moment;
 use crate::text::printable;
@@ -55,7 +55,7 @@ impl Condition {
                 kind: text("/type"),
                 status: text("/status"),
                 reason: text("/reason"),
-                message: text("/message"),
+                message: message_at(condition, "/message").unwrap_or_default(),
                 since: moment(condition, "/lastTransitionTime"),
                 seen: moment(condition, "/lastHeartbeatTime"),
             }
@@ -135,8 +135,8 @@ impl Machine {
             since: moment(object, "/status/lastUpdated"),
             error_reason: text_at(object, "/status/errorReason")
                 .or_else(|| text_at(object, "/status/failureReason")),
-            error_message: text_at(object, "/status/errorMessage")
-                .or_else(|| text_at(object, "/status/failureMessage")),
+            error_message: message_at(object, "/status/errorMessage")
+                .or_else(|| message_at(object, "/status/failureMessage")),
             conditions: [
                 Condition::list(object, "/status/conditions"),
                 Condition::list(object, "/status/v1beta2/conditions"),
@@ -253,7 +253,7 @@ impl Host {
             since: moment(object, "/status/operationHistory/provision/start")
                 .or_else(|| moment(object, "/status/lastUpdated")),
             error_type: text_at(object, "/status/errorType"),
-            error_message: text_at(object, "/status/errorMessage"),
+            error_message: message_at(object, "/status/errorMessage"),
             is_on: object.pointer("/status/poweredOn").and_then(Value::as_bool),
             is_wanted: wants.iter().any(|path| str_at(object, path).is_some()),
             machine: text_at(object, "/spec/consumerRef/name").filter(|_| is_machine),
@@ -287,6 +287,8 @@ pub struct Agent {
     pub progress: Option<String>,
     pub addresses: Vec<IpAddr>,
     pub is_bound: bool,
+    pub is_approved: Option<bool>,
+    pub conditions: Vec<Condition>,
 }
 
 impl Agent {
@@ -305,13 +307,15 @@ impl Agent {
             hostname: text_at(object, "/spec/hostname")
                 .or_else(|| text_at(object, "/status/inventory/hostname")),
             state: text_at(object, "/status/debugInfo/state").unwrap_or_default(),
-            state_info: text_at(object, "/status/debugInfo/stateInfo"),
+            state_info: message_at(object, "/status/debugInfo/stateInfo"),
             progress: text_at(object, "/status/progress/currentStage"),
             addresses: list_at(object, "/status/inventory/interfaces")
                 .iter()
                 .flat_map(of_interface)
                 .collect(),
             is_bound: text_at(object, "/spec/clusterDeploymentName/name").is_some(),
+            is_approved: object.pointer("/spec/approved").and_then(Value::as_bool),
+            conditions: Condition::list(object, "/status/conditions"),
         }
     }
 

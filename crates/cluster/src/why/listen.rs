@@ -6,6 +6,8 @@ use crate::kinds::kind_table::{
     MACHINE_CONFIG, METAL, SKEWGUARD,
 };
 use crate::kinds::listener::{Hears, Listener};
+use crate::logs::approver_line::refusal;
+use crate::logs::server_line::{Line, read, split};
 use crate::moment::Moment;
 use crate::text::printable_up_to;
 use serde_json::Value;
@@ -66,8 +68,26 @@ impl Listener for Facts {
             )
     }
 
+    fn hear_empty(&mut self, place: &Path, kind: &str) {
+        let stem = place.file_stem().and_then(|stem| stem.to_str());
+        let stem = stem.unwrap_or_default().to_ascii_lowercase();
+        let begins = |words: &[&str]| words.iter().any(|word| stem.starts_with(word));
+        // `oc get -o json` does not say the kind of an empty list: its file's name may.
+        let kind = match kind {
+            "" if begins(&["machines", "machine.json"]) && !begins(&["machinesets"]) => "Machine",
+            "" if begins(&["nodes"]) => "Node",
+            "" if begins(&["certificatesigningrequests", "csr"]) => "CertificateSigningRequest",
+            kind => kind,
+        };
+        self.empty.insert(kind.to_owned());
+    }
+
     fn hears_log(&self, path: &Path) -> bool {
-        kind_of_log(path).is_some()
+        kind_of_log(path).is_some() || is_text_outside_gathers(path)
+    }
+
+    fn knows_log(&self, head: &[u8]) -> bool {
+        kind_of_text(head).is_some()
     }
 
     fn hear_log(&mut self, path: &Path, log: &mut dyn Read) -> io::Result<()> {
@@ -79,11 +99,18 @@ impl Facts {
     /// Reads the first bytes of a log, at most so many.
     fn hear_start(&mut self, path: &Path, log: &mut dyn Read, most: u64) -> io::Result<()> {
         let mut log = log.take(most);
-        match kind_of_log(path) {
+        let mut head = Vec::new();
+        let mut kind = kind_of_log(path);
+        if is_text_outside_gathers(path) || kind.is_none() {
+            (&mut log).take(HEAD).read_to_end(&mut head)?;
+            kind = by_text(&head, path).or(kind);
+        }
+        let mut log = Headed { head: &head, log };
+        match kind {
             Some(Log::Server(name)) => {
                 let now = self.reference.unwrap_or(Moment(0));
                 self.logs.add(&name, &mut log, now)?;
-                if log.limit() == 0 {
+                if log.log.limit() == 0 {
                     let mib = most >> 20;
                     self.logs.cut(
                         &name,
@@ -96,9 +123,84 @@ impl Facts {
             Some(Log::Ignition(namespace, pod)) => {
                 self.add_ignition_log((&namespace, &pod), &mut log)
             }
-            None => Ok(()),
+            None => Err(io::ErrorKind::Unsupported.into()),
         }
     }
+}
+
+/// As much of a text tells whose log it is.
+const HEAD: u64 = 64 << 10;
+
+/// A log whose beginning was read before.
+struct Headed<'a, R> {
+    head: &'a [u8],
+    log: io::Take<R>,
+}
+
+impl<R: Read> Read for Headed<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.head.is_empty() {
+            return self.log.read(into);
+        }
+        self.head.read(into)
+    }
+}
+
+/// A text that a person gathered: gathers name their logs by the pod's folder.
+fn is_text_outside_gathers(path: &Path) -> bool {
+    let file = path.file_name().and_then(|file| file.to_str());
+    let file = file.unwrap_or_default().to_ascii_lowercase();
+    let plain = file
+        .strip_suffix(".gz")
+        .or_else(|| file.strip_suffix(".xz"));
+    let plain = plain.unwrap_or(&file);
+    let is_text = plain.ends_with(".log") || plain.ends_with(".txt");
+    is_text && !path.iter().any(|part| part == "namespaces")
+}
+
+/// The log that a text is, by its lines; its name is the file's.
+fn by_text(head: &[u8], path: &Path) -> Option<Log> {
+    let name = path.file_name()?.to_str()?;
+    let named = kind_of_log(path);
+    Some(match (kind_of_text(head)?, named) {
+        (TextOf::Server, Some(named @ Log::Server(_))) => named,
+        (TextOf::Server, _) => Log::Server(printable_up_to(name, 253)),
+        (TextOf::Approver, _) => Log::Approver,
+        (TextOf::Ignition, Some(named @ Log::Ignition(..))) => named,
+        (TextOf::Ignition, _) => Log::Ignition(String::new(), printable_up_to(name, 253)),
+    })
+}
+
+/// The program whose log a text is.
+enum TextOf {
+    Server,
+    Approver,
+    Ignition,
+}
+
+/// The program that wrote the first line that only one writes.
+fn kind_of_text(head: &[u8]) -> Option<TextOf> {
+    let text = String::from_utf8_lossy(head);
+    text.lines().take(500).find_map(|line| {
+        let (_, message) = split(line, &|_, _| Some(1970));
+        let begins = |words: &[&str]| words.iter().any(|word| message.starts_with(word));
+        if begins(&[
+            "Launching server on :2262",
+            "Launching server with tls",
+            "Launching bootstrap server",
+        ]) || message.starts_with("Pool ") && message.contains(" requested by ")
+            || matches!(read(message), Line::Failure(_))
+        {
+            Some(TextOf::Server)
+        } else if begins(&["Reconciling CSR", "machine approver config"]) || refusal(line).is_some()
+        {
+            Some(TextOf::Approver)
+        } else if begins(&["User Agent: "]) && message.contains(". Requested: /ignition") {
+            Some(TextOf::Ignition)
+        } else {
+            None
+        }
+    })
 }
 
 /// A log that says something here.

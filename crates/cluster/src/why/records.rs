@@ -2,7 +2,7 @@
 
 use super::kinds::{Condition, Machine, Meta, condition, labels, moment};
 use crate::kinds::certificate::Validity;
-use crate::kinds::fields::{list_at, str_at, text_at};
+use crate::kinds::fields::{list_at, message_at, str_at, text_at};
 use crate::kinds::kind_table::CLUSTER_API;
 use crate::kinds::nodes::reporter;
 use crate::kinds::request_name::{NODE_USER, node_of_request};
@@ -109,7 +109,11 @@ impl Event {
             kind: text(["/involvedObject/kind", "/regarding/kind"]),
             name: text(["/involvedObject/name", "/regarding/name"]),
             reason: text(["/reason", "/reason"]),
-            message: without_hint(&text(["/message", "/note"])),
+            message: without_hint(
+                &message_at(object, "/message")
+                    .or_else(|| message_at(object, "/note"))
+                    .unwrap_or_default(),
+            ),
             is_warning: str_at(object, "/type") == Some("Warning"),
             last: times.iter().find_map(|path| moment(object, path)),
             // A joined node may make Events everywhere; the agents' own are there.
@@ -250,10 +254,11 @@ pub struct Progress {
 impl Report {
     pub fn of(object: &Value) -> Self {
         let text = |path: &str| text_at(object, path).unwrap_or_default();
+        let message = |path: &str| message_at(object, path).unwrap_or_default();
         let progress = object.pointer("/report/progress").map(|_| Progress {
             phase: text("/report/progress/phase"),
             cause: text("/report/progress/cause"),
-            message: text("/report/progress/message"),
+            message: message("/report/progress/message"),
             minutes: object
                 .pointer("/report/progress/minutes")
                 .and_then(Value::as_u64)
@@ -265,7 +270,7 @@ impl Report {
             verdict: text("/report/verdict/verdict"),
             action: text("/report/verdict/action"),
             reason: text("/report/verdict/reason"),
-            message: text("/report/verdict/message"),
+            message: message("/report/verdict/message"),
             image: text_at(object, "/report/verdict/bootImage/version"),
             progress,
             names: reporter(object),

@@ -1,26 +1,39 @@
 //! `why` for a ticket (pure).
 
-use super::text::{mark, stage_words};
-use crate::why::{Explanation, WhyReport};
+use super::groups::{Group, groups};
+use super::text::{MOST, mark, no_machine, stage_words};
+use crate::why::WhyReport;
 
 pub(super) fn render(report: &WhyReport) -> String {
     let mut out = String::new();
-    if report.machines.len() > 1 {
+    let groups = groups(&report.machines);
+    if groups.len() > 1 {
         out += "| machine | stage |\n|---|---|\n";
-        for machine in &report.machines {
+        for group in groups.iter().take(MOST) {
+            let more = match group.others.len() {
+                0 => String::new(),
+                others => format!(" and {others} more"),
+            };
             out += &format!(
-                "| {} | {} |\n",
-                plain(&machine.name),
-                stage_words(machine.stage)
+                "| {}{more} | {} |\n",
+                plain(&group.first.name),
+                stage_words(group.first.stage)
             );
         }
         out.push('\n');
     }
-    for machine in &report.machines {
-        out += &machine_text(machine);
+    for group in groups.iter().take(MOST) {
+        out += &machine_text(group);
+    }
+    if groups.len() > MOST {
+        out += &format!(
+            "{} more: `oc skewguard why -o json`\n\n",
+            groups.len() - MOST
+        );
     }
     if report.machines.is_empty() {
-        out += "No machine waits to become a Node for more than ten minutes.\n";
+        out += &no_machine(report).replace('\n', " ");
+        out.push('\n');
     }
     for unread in &report.unread {
         out += &format!(
@@ -35,11 +48,12 @@ pub(super) fn render(report: &WhyReport) -> String {
     out
 }
 
-fn machine_text(machine: &Explanation) -> String {
+fn machine_text(group: &Group<'_>) -> String {
+    let machine = group.first;
     let mut out = format!(
         "### {}\n\n{}\n\n",
         plain(&machine.name),
-        plain(&machine.sentence)
+        plain(&group.sentence())
     );
     for next in &machine.next {
         out += &format!("- {}\n", plain(next));

@@ -1,5 +1,6 @@
 //! `oc skewguard why`: why a Machine did not become a Node. Reads, prints, changes nothing.
 
+mod groups;
 mod markdown;
 mod text;
 
@@ -7,7 +8,7 @@ use super::audit::{cluster, parse_time, starter};
 use super::{Exit, Failure, Io, named, named_policy, read_once};
 use crate::audit::cluster::kind_table::{self, ESTIMATED};
 use crate::audit::cluster::listener::held;
-use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
+use crate::audit::{BootImageAudit, KnownBy, Objects, Origin, SetAudit, Unread, audit};
 use crate::why::{Facts, Judged, JudgedSets, Question, WhyReport, why};
 use skewguard_cluster::connect::live::GATHER;
 use skewguard_cluster::connect::login::LoginRequest;
@@ -58,9 +59,12 @@ More:
 )]
 pub(super) struct Args {
     /// Machines, Nodes, BareMetalHosts or Agents: NAME, NAMESPACE/NAME or KIND/NAME. Default: all
-    /// that are older than ten minutes and have no Node. They come before --from.
+    /// that are older than ten minutes and have no Node. Behind --from what is no file is a name, too.
     #[arg(value_name = "MACHINE|NODE|HOST", value_hint = clap::ValueHint::Other)]
     names: Vec<String>,
+    /// Look at this namespace alone.
+    #[arg(long, short, value_name = "NAMESPACE", value_hint = clap::ValueHint::Other)]
+    namespace: Option<String>,
     /// Files of `oc get -o json` or YAML, logs of the machine-config-server, and folders and
     /// archives such as a must-gather; - is standard input.
     #[arg(long, value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
@@ -107,20 +111,43 @@ pub(super) struct Args {
     output: Form,
 }
 
+impl Args {
+    /// The files of --from, and the names, also those behind it: the first one is a file, and what is none
+    /// is a name.
+    fn files_and_names(&self) -> (Vec<PathBuf>, Vec<String>) {
+        let mut from: Vec<PathBuf> = self.from.iter().take(1).cloned().collect();
+        let mut names = self.names.clone();
+        for value in self.from.iter().skip(1) {
+            let is_missing = matches!(value.try_exists(), Ok(false));
+            match value
+                .to_str()
+                .filter(|_| is_missing && value.as_os_str() != "-")
+            {
+                Some(name) => names.push(name.to_owned()),
+                None => from.push(value.clone()),
+            }
+        }
+        (from, names)
+    }
+}
+
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if args.print_commands.is_some() {
         return print_gather(args, io);
     }
-    let files = args.from.iter().chain(&args.kubeconfig).chain(&args.policy);
+    let (from, names) = args.files_and_names();
+    let files = from.iter().chain(&args.kubeconfig).chain(&args.policy);
     read_once(files.map(PathBuf::as_path))?;
     let policy = args.policy.as_deref().map(named_policy).transpose()?;
     let clock = Moment::of(SystemTime::now());
-    let facts = Arc::new(Mutex::new(Facts::new(clock, args.from.is_empty())));
+    let facts = Arc::new(Mutex::new(Facts::new(clock, from.is_empty())));
     let mut objects = Objects::default();
     objects.listener = Some(Arc::clone(&facts) as _);
-    let (unread, origin) = read(args, &mut objects, (&facts, clock), io)?;
+    let input = (from.as_slice(), names.as_slice());
+    let (unread, origin) = read(args, input, &mut objects, (&facts, clock), io)?;
     let facts = held(&facts);
-    if facts.is_empty() {
+    // An empty list is no error: it says that there is none.
+    if facts.is_empty() && objects.empty_lists == 0 && objects.count() == 0 {
         for unread in &unread {
             io.say(format_args!("{}: {}", unread.what, unread.why));
         }
@@ -140,12 +167,10 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let report = why(
         &facts,
         Question {
-            names: &args.names,
+            names: &names,
+            namespace: args.namespace.as_deref(),
             // A gather's ages are counted to its newest time.
-            now: facts
-                .newest()
-                .filter(|_| !args.from.is_empty())
-                .unwrap_or(clock),
+            now: facts.newest().filter(|_| !from.is_empty()).unwrap_or(clock),
             judged: &judged(&result),
             origin,
             unread: left_unread(unread, &objects),
@@ -158,12 +183,13 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 /// Reads what was asked for: what could not be read, and of a cluster which it is.
 fn read(
     args: &Args,
+    (from, names): (&[PathBuf], &[String]),
     objects: &mut Objects,
     (facts, clock): (&Mutex<Facts>, Moment),
     io: &mut Io<'_>,
 ) -> Result<(Vec<Unread>, Option<Origin>), Failure> {
-    if !args.from.is_empty() {
-        return Ok((input::read(&args.from, objects)?, None));
+    if !from.is_empty() {
+        return Ok((input::read(from, objects)?, None));
     }
     let asked = LoginRequest {
         file: args.kubeconfig.as_deref(),
@@ -171,7 +197,7 @@ fn read(
         insecure: args.insecure_skip_tls_verify,
         is_one_of_many: false,
     };
-    let scope = cluster::Scope::Why(facts, (clock, &args.names));
+    let scope = cluster::Scope::Why(facts, (clock, names));
     let (unread, origin) = cluster::read(asked, args.request_timeout, scope, objects, io)?;
     Ok((unread, Some(origin)))
 }
@@ -211,10 +237,13 @@ fn left_unread(mut unread: Vec<Unread>, objects: &Objects) -> Vec<Unread> {
 fn judged(audit: &BootImageAudit) -> JudgedSets {
     let one = |set: &SetAudit| {
         let key = (set.namespace.clone(), set.kind.to_owned(), set.name.clone());
+        // What a node says of itself is no fact about a set.
+        let is_claim = matches!(set.known_by, KnownBy::Node | KnownBy::Report);
+        let image = set.boot_image.as_ref().filter(|_| !is_claim);
         let judged = Judged {
             set: format!("{} {}", set.kind, set.name),
-            version: set.boot_image.as_ref().map(|image| image.version.clone()),
-            is_refused: set.would_be_refused(),
+            version: image.map(|image| image.version.clone()),
+            is_refused: image.is_some() && set.would_be_refused(),
             message: set.message.clone(),
             remedy: set.remedy.clone(),
             issues: set.known_issues.iter().map(|issue| issue.says()).collect(),

@@ -1,8 +1,9 @@
 //! `why` for a person: the sentence first, then the steps with a mark each, then what says so. 80
 //! columns (pure).
 
+use super::groups::{Group, groups};
 use crate::text::{cut, wrap};
-use crate::why::{Explanation, Mark, Stage, WhyReport};
+use crate::why::{Mark, Stage, WhyReport};
 use std::collections::BTreeMap;
 
 const WIDTH: usize = 80;
@@ -10,9 +11,13 @@ const WIDTH: usize = 80;
 /// So many machines are explained with all that is known; of the others there is the sentence.
 const WHOLE: usize = 10;
 
+/// So many are told at all; JSON has each.
+pub(super) const MOST: usize = 100;
+
 pub(super) fn render(report: &WhyReport) -> String {
     let mut out = String::new();
-    for (n, machine) in report.machines.iter().enumerate() {
+    let groups = groups(&report.machines);
+    for (n, group) in groups.iter().enumerate().take(MOST) {
         if n > 0 && n <= WHOLE {
             out.push('\n');
         }
@@ -20,24 +25,23 @@ pub(super) fn render(report: &WhyReport) -> String {
             out += &paragraph(
                 &format!(
                     "{} more, by their sentence; each by itself: oc skewguard why NAME",
-                    report.machines.len() - WHOLE
+                    groups.len() - WHOLE
                 ),
                 "",
             );
         }
         out += &if n < WHOLE {
-            machine_text(machine)
+            machine_text(group)
         } else {
-            paragraph(&machine.sentence, "  ")
+            paragraph(&group.sentence(), "  ")
         };
     }
+    if groups.len() > MOST {
+        let text = format!("{} more: oc skewguard why -o json", groups.len() - MOST);
+        out += &paragraph(&text, "  ");
+    }
     if report.machines.is_empty() {
-        out += "No machine waits to become a Node";
-        out += &match report.young {
-            0 => ".\n".to_owned(),
-            1 => " for more than ten minutes; 1 was made just now.\n".to_owned(),
-            young => format!(" for more than ten minutes; {young} were made just now.\n"),
-        };
+        out += &no_machine(report);
     } else {
         out += &summary(report);
     }
@@ -45,9 +49,31 @@ pub(super) fn render(report: &WhyReport) -> String {
     out
 }
 
-/// The text of a machine: the sentence, what to do, the steps, what says so.
-fn machine_text(machine: &Explanation) -> String {
-    let mut out = paragraph(&machine.sentence, "");
+/// What is said where nothing waits: only where all was read that would show it is there none.
+pub(super) fn no_machine(report: &WhyReport) -> String {
+    let begin = if report.unread.is_empty() {
+        "No machine waits to become a Node"
+    } else {
+        "In what was read no machine waits to become a Node"
+    };
+    let young = match report.young {
+        0 => ".".to_owned(),
+        1 => " for more than ten minutes; 1 was made just now.".to_owned(),
+        young => format!(" for more than ten minutes; {young} were made just now."),
+    };
+    let end = if report.unread.is_empty() {
+        ""
+    } else {
+        " Whether others wait is unknown: see what was not read."
+    };
+    paragraph(&format!("{begin}{young}{end}"), "")
+}
+
+/// The text of a machine, and of those that are alike: the sentence, what to do, the steps, what says
+/// so.
+fn machine_text(group: &Group<'_>) -> String {
+    let machine = group.first;
+    let mut out = paragraph(&group.sentence(), "");
     for next in &machine.next {
         out += &next_text(next);
     }

@@ -1,0 +1,106 @@
+//! Reports from the field, each of which was once told wrongly: what is true of each is written here,
+//! apart from the program. Names and addresses are replaced.
+//!
+//! Sources: metal3-io/baremetal-operator 721 (host-error-while-provisioning), openshift/assisted-installer
+//! 798 (refused-to-the-installer), openshift/machine-config-operator 2380, 2562, 4729 and 6124 (names,
+//! Events of the server), ocp-power-automation/ocp4-upi-powervm 269 and okd 1021 (right-ca-clock-behind),
+//! redhat-cop/agnosticd-v2 147 (no-machines-csrs-pending), openshift/hypershift 1850
+//! (nodepool-payload-not-made), OCPBUGS-83866 (url-with-a-password), OCPBUGS-56604
+//! (migrating-and-paused), openshift/machine-api-operator 669 (node-ref-nodes-not-read).
+
+use super::why;
+use crate::support::expected::assert_file;
+use serde_json::Value;
+use skewguard_admin::cli::Exit;
+
+const CASES: &str = "tests/data/cases-why";
+
+/// What is true of a case.
+struct Truth {
+    case: &'static str,
+    /// Of the first machine; none where nothing waits.
+    stage: &'static str,
+    is_certain: bool,
+    machines: usize,
+    /// Parts of the text.
+    says: &'static [&'static str],
+    /// Words that nothing that is printed may have.
+    never: &'static [&'static str],
+}
+
+#[rustfmt::skip]
+const TRUTHS: [Truth; 21] = [
+    Truth { case: "agent-boots-its-iso-again", stage: "NoInstance", is_certain: true, machines: 1, says: &["booted the installation image", "boot order"], never: &["has not asked"] },
+    Truth { case: "check-deletes-what-had-joined", stage: "BeingRemade", is_certain: false, machines: 1, says: &["had Nodes", "unhealthyConditions"], never: &["oc patch machinehealthchecks", "because they had no Node"] },
+    Truth { case: "command-in-a-report", stage: "NoCertificate", is_certain: false, machines: 1, says: &["by its own report", "[?] config served"], never: &["add-cluster-role-to-group", "evil.example.com", "[x] first boot"] },
+    Truth { case: "csr-of-another-name", stage: "NoCertificate", is_certain: false, machines: 1, says: &["csr-h1", "dhcp-16-37", "failed to find machine with InternalDNS"], never: &["first boot hangs"] },
+    Truth { case: "event-against-the-log", stage: "RequestRefused", is_certain: false, machines: 1, says: &["there is no MachineConfigPool gpu"], never: &["curl", "evil.example.com", "was refused"] },
+    Truth { case: "event-of-the-server-in-its-namespace", stage: "FirstBoot", is_certain: false, machines: 1, says: &["as it told the machine-config-server", "rpm-ostree rebase: exit status 1"], never: &["hangs"] },
+    Truth { case: "failed-and-has-a-node", stage: "NoInstance", is_certain: true, machines: 1, says: &["Can't find created instance", "terminated"], never: &["has joined"] },
+    Truth { case: "failure-a-minute-later", stage: "RequestRefused", is_certain: false, machines: 1, says: &["(500)", "in the time allotted"], never: &["got its config"] },
+    Truth { case: "host-error-while-provisioning", stage: "NoInstance", is_certain: false, machines: 1, says: &["provisioning error", "Unable to find a valid partition table"], never: &["delete the Machine"] },
+    Truth { case: "instance-in-error", stage: "NoInstance", is_certain: true, machines: 2, says: &["ERROR", "SHUTOFF"], never: &["has not asked"] },
+    Truth { case: "migrating-and-paused", stage: "NoInstance", is_certain: true, machines: 1, says: &["is paused", "cluster.x-k8s.io/paused annotation"], never: &["nothing that was read says why"] },
+    Truth { case: "no-free-host", stage: "NoInstance", is_certain: true, machines: 1, says: &["No available BareMetalHost found", "BMC unreachable"], never: &["delete the Machine", "instance type"] },
+    Truth { case: "no-machines-csrs-pending", stage: "NoCertificate", is_certain: true, machines: 12, says: &["worker-cluster-lsrl5-0", "failed to find machine"], never: &["No machine waits"] },
+    Truth { case: "node-ref-nodes-not-read", stage: "", is_certain: false, machines: 0, says: &["Whether others wait is unknown", "not read: Nodes", "not read: certificate requests"], never: &["No machine waits"] },
+    Truth { case: "nodepool-payload-not-made", stage: "RequestRefused", is_certain: false, machines: 1, says: &["ValidGeneratedPayload is False", "machine-config-server configmap is out of date"], never: &["network or route"] },
+    Truth { case: "pipe-of-another", stage: "FirstBoot", is_certain: false, machines: 1, says: &["got its config"], never: &["broken pipe", "MTU"] },
+    Truth { case: "refused-to-the-installer", stage: "RequestRefused", is_certain: false, machines: 1, says: &["the installer on it", "(500)", "failed to convert config from spec v3.2 to v2.2"], never: &["network or load balancer"] },
+    Truth { case: "right-ca-clock-behind", stage: "NoRequest", is_certain: false, machines: 1, says: &["rejects its certificate", "the machine's clock"], never: &["Give the user data Secret"] },
+    Truth { case: "two-clocks", stage: "NoInstance", is_certain: true, machines: 1, says: &["InvalidConfiguration: subnet not found"], never: &["No machine waits"] },
+    Truth { case: "two-servers-out-of-order", stage: "RequestRefused", is_certain: false, machines: 1, says: &["etcdserver: request timed out"], never: &["got its config"] },
+    Truth { case: "url-with-a-password", stage: "NoInstance", is_certain: true, machines: 1, says: &["http://10.9.9.20/rhcos-412.qcow2", "404 Not Found"], never: &["S3cret", "deploy:", "token=", "abcdef0123456789"] },
+];
+
+#[test]
+fn each_report_from_the_field_is_told_rightly() {
+    for truth in &TRUTHS {
+        let from = format!("{CASES}/{}", truth.case);
+        let (text, err, exit) = why(&[&from], &[]);
+        assert_eq!((err.as_str(), exit), ("", Exit::Done), "{}", truth.case);
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        let (out, ..) = why(&[&from], &["-o", "json"]);
+        let (markdown, ..) = why(&[&from], &["-o", "markdown"]);
+        let report: Value = serde_json::from_str(&out).unwrap();
+        let machines = report["machines"].as_array().unwrap();
+        assert_eq!(machines.len(), truth.machines, "{}: {text}", truth.case);
+        let first = machines.first().unwrap_or(&Value::Null);
+        assert_eq!(
+            first["stage"].as_str().unwrap_or_default(),
+            truth.stage,
+            "{}: {text}",
+            truth.case
+        );
+        assert_eq!(
+            first["isCertain"] == true,
+            truth.is_certain,
+            "{}: {text}",
+            truth.case
+        );
+        let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in truth.says {
+            assert!(plain.contains(part), "{}: {part}: {text}", truth.case);
+        }
+        // What a node says is quoted as evidence, and is no advice.
+        for machine in machines {
+            let said = format!("{} {}", machine["sentence"], machine["next"]);
+            for word in truth.never {
+                assert!(!said.contains(word), "{}: {word}: {said}", truth.case);
+            }
+            if machine["isCertain"] == false {
+                assert!(!machine["unseen"].as_array().unwrap().is_empty(), "{said}");
+            }
+        }
+        let is_secret = |word: &&&str| ["S3cret", "token=", "abcdef0123456789"].contains(*word);
+        for word in truth.never.iter().filter(is_secret) {
+            assert!(
+                ![&text, &out, &markdown]
+                    .iter()
+                    .any(|all| all.contains(word)),
+                "{word}"
+            );
+        }
+        assert_file(&format!("why/expected/cases/{}.txt", truth.case), &text);
+    }
+}
