@@ -183,23 +183,33 @@ fn a_stock_node_pool_is_decided_by_all_images_of_its_release() {
     let text =
         std::fs::read_to_string("tests/data/cases/stock-nodepool/nodepool-stock-416.yaml").unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let of = |text: &str| {
+    let of = |text: &str, more: &[&str]| {
         let file = dir.path().join("np.yaml");
         std::fs::write(&file, text).unwrap();
-        let (out, err, exit) = audit(&["--from", file.to_str().unwrap(), "--output", "json"]);
+        let args = ["--from", file.to_str().unwrap(), "--output", "json"];
+        let (out, err, exit) = audit(&[more, &args].concat());
         (
             serde_json::from_str::<Value>(&out).unwrap_or_else(|_| panic!("{err}")),
             exit,
         )
     };
-    let (found, exit) = of(&text.replace("4.16.3", "4.12.3"));
+    // An image of RHEL 8 too, whose next release brings another one.
+    let of_4_12 = text.replace("4.16.3", "4.12.3");
+    let (found, exit) = of(&of_4_12, &[]);
+    assert_eq!(
+        (&found["sets"][0]["verdict"], exit),
+        (&json!("Allowed"), Exit::Done),
+        "{found}"
+    );
+    assert_eq!(found["sets"][0]["refusedFrom"], Value::Null);
+    let (found, exit) = of(&of_4_12, &["--policy", super::POLICY]);
     assert_eq!(
         (&found["sets"][0]["verdict"], exit),
         (&json!("Refused"), Exit::Refused),
         "{found}"
     );
     // Agents have booted from an ISO of their own.
-    let (found, exit) = of(&text.replace("type: AWS", "type: Agent"));
+    let (found, exit) = of(&text.replace("type: AWS", "type: Agent"), &[]);
     assert_eq!(
         (&found["sets"][0]["verdict"], exit),
         (&json!("Undetermined"), Exit::Unknown),
@@ -296,10 +306,11 @@ fn a_pipeline_fails_on_what_it_is_told() {
         ("set-of-argocd", "none", Exit::Done),
         ("set-alone", "unknown", Exit::Unknown),
         ("set-alone", "refused", Exit::Done),
+        ("set-alone", "later", Exit::Unknown),
         ("set-alone", "none", Exit::Done),
     ] {
         assert_eq!(
-            case(name, &["--fail-on", fail_on]).1,
+            case(name, &["--target", "4.22", "--fail-on", fail_on]).1,
             wanted,
             "{name} {fail_on}"
         );

@@ -11,6 +11,7 @@ mod fixtures;
 mod fleet;
 mod fleet_forms;
 mod folders;
+mod horizon;
 mod inputs;
 mod known;
 mod known_facts;

@@ -199,7 +199,7 @@ fn no_policy_has_to_be_named() {
     std::fs::write(&policy, super::run(&["policy", "init"]).0).unwrap();
     let json = |args: &[&str]| -> Value {
         let (out, err, exit) = audit(&[&["-o", "json", "--from", AWS], args].concat());
-        assert_eq!((err.as_str(), exit), ("", Exit::Refused));
+        assert_eq!((err.as_str(), exit), ("", Exit::Unknown));
         serde_json::from_str(&out).unwrap()
     };
     let (mut alone, named) = (json(&[]), json(&["--policy", policy.to_str().unwrap()]));
@@ -210,7 +210,7 @@ fn no_policy_has_to_be_named() {
     let line = "\npolicy     none named: the limits and known issues of `oc skewguard policy init`, judged as if it enforced\n";
     assert!(text.contains(line), "{text}");
     assert!(
-        text.contains("\nNext: see below what to change\n"),
+        text.contains("\nNext: see below what makes them known\n"),
         "{text}"
     );
 }
@@ -239,9 +239,9 @@ fn a_cluster_of_okd_has_the_policy_of_okd() {
     assert_eq!(
         sets(&alone),
         [
-            r#""master" "Refused" "BelowMinimumFCOSVersion""#,
-            r#""c1-fcos" "Refused" "BelowMinimumFCOSVersion""#,
+            r#""master" "Allowed" "WithinLimits""#,
             r#""worker" "Allowed" "WithinLimits""#,
+            r#""c1-fcos" "Allowed" "WithinLimits""#,
             r#""c1-scos" "Allowed" "WithinLimits""#,
             r#""c1-scos9" "Allowed" "WithinLimits""#,
         ]
@@ -511,12 +511,12 @@ fn rows_of_csv_have_release_and_infrastructure() {
             .iter()
             .map(str::to_owned)
             .collect();
-        let last = ["release", "infrastructureName", "rowName"];
-        assert_eq!(head[head.len() - 3..], last);
+        let last = ["release", "infrastructureName", "rowName", "refusedFrom"];
+        assert_eq!(head[head.len() - 4..], last);
         for row in reader.records() {
             let row = row.unwrap();
             let text = |name: &str| found["origin"][name].as_str().unwrap_or_default();
-            let cells: Vec<&str> = row.iter().skip(head.len() - 3).take(2).collect();
+            let cells: Vec<&str> = row.iter().skip(head.len() - 4).take(2).collect();
             assert_eq!(cells, [text("release"), text("infrastructureName")]);
         }
     }

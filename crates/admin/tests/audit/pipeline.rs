@@ -76,7 +76,15 @@ fn junit_has_a_test_for_each_set() {
 
 #[test]
 fn a_set_that_may_be_missing_is_an_error_in_junit() {
-    let (out, err, exit) = audit(&["-o", "junit", "--from", AWS, "/nowhere.json"]);
+    let (out, err, exit) = audit(&[
+        "--policy",
+        POLICY,
+        "-o",
+        "junit",
+        "--from",
+        AWS,
+        "/nowhere.json",
+    ]);
     assert_eq!((err.as_str(), exit), ("", Exit::Refused));
     let report = Report::deserialize_from_str(&out).unwrap();
     let suite = &report.test_suites[0];

@@ -170,7 +170,12 @@ fn limits_that_nobody_named_are_no_policy_to_correct() {
     };
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("objects.json");
-    std::fs::write(&file, list([release("4.12.9"), old()])).unwrap();
+    // A cluster that has no image but an old one.
+    let aws = json!({ "regions": { "us-east-2": { "release": "412.86.202301311551-0", "image": OF_4_12 } } });
+    let stream = json!({ "architectures": { "x86_64": { "images": { "aws": aws } } } });
+    let images = json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": { "stream": stream.to_string() },
+        "metadata": { "name": "coreos-bootimages", "namespace": "openshift-machine-config-operator" } });
+    std::fs::write(&file, list([release("4.22.1"), images, old()])).unwrap();
     let args = ["audit", "--from", file.to_str().unwrap(), "--output"];
     let wanted = "name a policy with other limits (--policy): those of `oc skewguard policy init` refuse 412.86.";
     for form in ["text", "wide", "json", "html", "markdown", "junit"] {

@@ -2,8 +2,8 @@
 
 use crate::inside::core::samples::{image_versions, node};
 use crate::lint::{lint, starter::STARTER};
-use crate::policy::{Bound, DeniedVersions, Limit, Policy, choose, parse};
-use crate::verdict::{Outcome, decide};
+use crate::policy::{choose, parse};
+use crate::verdict::{Facts, Outcome, PolicyInput, Target, TargetInput, decide};
 use crate::version::ImageVersion;
 
 fn docs() -> String {
@@ -58,48 +58,56 @@ fn the_examples_are_without_mistakes() {
 }
 
 #[test]
-fn the_smallest_policy_is_that_of_init_with_its_first_limit_alone() {
+fn the_smallest_policy_is_that_of_init_without_known_issues() {
     let mut starter = parse(STARTER.as_bytes()).unwrap();
-    starter.limits.truncate(1);
+    starter.limits.truncate(2);
     starter.known_issues.clear();
     assert_eq!(parse(examples()[0].as_bytes()).unwrap(), starter);
 }
 
-/// Also if the limit for any release is lowered, and for releases later than those that the policy
-/// names.
+/// Also for releases later than those that the policy names. Before 4.22 every version that is
+/// understood is allowed.
 #[test]
 fn the_policy_of_init_refuses_what_cannot_boot_and_nothing_that_the_peer_allows() {
     let mut starter = parse(STARTER.as_bytes()).unwrap();
     starter.known_issues.clear();
-    let mut lowered = starter.clone();
-    lowered.limits[0] = Limit {
-        rules: vec![(
-            "deniedVersions",
-            Ok(Bound::Denied(DeniedVersions::default())),
-        )],
-        ..Limit::default()
-    };
     for image in image_versions() {
         let version = ImageVersion::parse(&image);
-        let outcome =
-            |release, policy: &Policy| decide(&node(&image, release, policy.clone())).verdict;
-        for release in ["4.21.3", "4.22.0", "4.23.1", "5.0.0", "5.4.2", "6.0.0"] {
-            let of_rhel_8 = version.rhel.is_some_and(|rhel| rhel.major < 9);
+        let outcome = |release| decide(&node(&image, release, starter.clone())).verdict;
+        let of_rhel_8 = version.rhel.is_some_and(|rhel| rhel.major < 9);
+        for release in ["4.22.0", "4.23.1", "5.0.0", "5.4.2", "6.0.0"] {
             assert_eq!(
-                outcome(release, &starter) == Outcome::Refused,
+                outcome(release) == Outcome::Refused,
                 of_rhel_8 || version.ocp.is_some_and(|ocp| ocp.minor < 13),
-                "{image}"
-            );
-            assert!(
-                release == "4.21.3" || !of_rhel_8 || outcome(release, &lowered) == Outcome::Refused,
                 "{image} {release}"
             );
         }
-        assert_eq!(
-            outcome("4.21.3", &lowered) == Outcome::Allowed,
-            version.is_known(),
-            "{image}"
-        );
+        let allowed = match version.is_known() {
+            true => Outcome::Allowed,
+            false => Outcome::Undetermined,
+        };
+        for release in ["4.8.0", "4.12.9", "4.16.3", "4.21.3"] {
+            assert_eq!(outcome(release), allowed, "{image} {release}");
+        }
+    }
+}
+
+/// As the release that the node does not know might allow it.
+#[test]
+fn a_node_that_does_not_know_its_release_is_not_refused_by_init() {
+    let policy = PolicyInput::new("p", String::new(), STARTER.as_bytes());
+    for (image, allowed) in [
+        ("410.8.20190520.0", Outcome::Allowed),
+        ("412.86.202301311551-0", Outcome::Allowed),
+        ("9.6.20251015-1", Outcome::Allowed),
+        ("x", Outcome::Undetermined),
+    ] {
+        let facts = Facts {
+            policy: policy.clone(),
+            target: TargetInput::Read(Target::default()),
+            ..node(image, "4.21.3", parse(STARTER.as_bytes()).unwrap())
+        };
+        assert_eq!(decide(&facts).verdict, allowed, "{image}");
     }
 }
 
@@ -109,7 +117,7 @@ fn the_verdicts_in_the_table_are_given() {
     let rows = table("verdicts");
     assert_eq!(rows.len(), 7);
     for row in rows {
-        let verdict = decide(&node(&row[0], "4.21.3", policy.clone()));
+        let verdict = decide(&node(&row[0], "4.22.3", policy.clone()));
         assert_eq!(
             [verdict.verdict.as_str(), verdict.reason.as_str()],
             [row[1].as_str(), row[2].as_str()],

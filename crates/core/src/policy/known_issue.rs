@@ -131,19 +131,22 @@ impl ReleaseRange {
         })
     }
 
+    /// Releases from which on [`contains`](Self::contains) may answer otherwise.
+    pub fn turns(&self) -> impl Iterator<Item = Release> {
+        self.0
+            .iter()
+            .flat_map(|(_, bound)| [*bound, bound.next_patch()])
+    }
+
     /// Tells whether no release is in it.
     pub fn is_empty(&self) -> bool {
         // Only the bounds and what comes right after them can be the lowest of the range.
-        let after = |release: Release| Release {
-            patch: release.patch.saturating_add(1),
-            ..release
-        };
         let zero = Release {
             minor: OcpMinor { major: 0, minor: 0 },
             patch: 0,
         };
-        let bounds = self.0.iter().flat_map(|(_, bound)| [*bound, after(*bound)]);
-        !bounds.chain([zero]).any(|release| self.contains(release))
+        let mut lowest = self.turns().chain([zero]);
+        !lowest.any(|release| self.contains(release))
     }
 }
 

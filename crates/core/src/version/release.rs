@@ -59,6 +59,16 @@ pub struct Release {
     pub patch: u32,
 }
 
+impl Release {
+    /// The release after it, of the same x.y.
+    pub fn next_patch(self) -> Self {
+        Self {
+            patch: self.patch.saturating_add(1),
+            ..self
+        }
+    }
+}
+
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.minor, self.patch)

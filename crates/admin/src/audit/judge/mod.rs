@@ -5,6 +5,7 @@ pub(crate) mod births;
 pub(crate) mod change;
 pub(crate) mod effect;
 pub(crate) mod estimate;
+mod horizon;
 pub(crate) mod image_versions;
 pub(crate) mod issues;
 pub(crate) mod known_version;

@@ -3,6 +3,7 @@
 use super::change::Change;
 use super::effect::{self, effects};
 use super::estimate;
+use super::horizon::later;
 use super::image_versions::Lookup;
 use super::issues;
 use super::known_version::KnownVersion;
@@ -18,13 +19,13 @@ use crate::audit::results::effect::{Effect, EffectKind};
 use crate::audit::results::set::{KnownBy, NodeCount, SetAudit};
 use crate::audit::results::upkeep::Keeper;
 use crate::data::{PUBLISHED, is_ami};
-use crate::policy::{Mode, OnUndetermined};
+use crate::policy::{self, Mode, OnUndetermined};
 use crate::verdict::words::About;
 use crate::verdict::{
     Action, BootImage, BootImageStatus, Facts, ImageSource, Machine, Outcome, PolicyInput, Reason,
     RuleResult, Target, TargetInput, Verdict, decide,
 };
-use crate::version::{ImageVersion, OsFamily, Release};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, Release};
 
 /// The verdict on the next node of a set, by the same rules as on the node itself: at its first
 /// boot, and as if the policy enforced.
@@ -58,6 +59,7 @@ pub(crate) fn judge(
     set.row.known_issues = issues::known_to_fail(policy, |policy| {
         self::verdict(&set, version, policy, release)
     });
+    add_horizon(&mut set, known.as_ref(), &mut verdict, policy, release);
     set.could_be_kept = upkeep::could_be_kept(&set, lookup.objects);
     let unreadable = unreadable(&mut set, version, &mut verdict, lookup);
     let remedy = match unreadable {
@@ -111,6 +113,41 @@ fn without_claim(
     set.claim = Some(claim.says);
     None
 }
+
+/// Adds the later release that would refuse a set. Where the release is unknown that leaves the verdict
+/// open: the cluster may run it already.
+fn add_horizon(
+    set: &mut Set,
+    known: Option<&KnownVersion>,
+    verdict: &mut Verdict,
+    policy: &PolicyInput,
+    release: Option<&str>,
+) {
+    // A label that another node contradicts refuses nothing, later either.
+    let known = known.filter(|known| known.claim.is_none());
+    let (Some(known), PolicyInput::Valid { policy: limits, .. }) = (known, policy) else {
+        return;
+    };
+    if verdict.verdict == Outcome::Refused {
+        return;
+    }
+    let judge = |release: &str| self::verdict(set, Some(&known.version), policy, Some(release));
+    let Some(later) = later(limits, release, judge) else {
+        return;
+    };
+    if !release.is_some_and(|release| release.parse::<Release>().is_ok()) {
+        verdict.verdict = Outcome::Undetermined;
+        verdict.reason = Reason::TargetUnknown;
+        verdict.message = "the cluster's release is unknown".to_owned();
+        set.to_know = Some(NAME_RELEASE.to_owned());
+    }
+    set.refused_from = Some(later.from);
+    set.refused_until = later.until;
+    set.refused_from_message = Some(later.message);
+}
+
+/// Help where the release is unknown.
+const NAME_RELEASE: &str = "name the cluster's release (--target), or its ClusterVersion: what `oc get clusterversion -o json` prints (--from)";
 
 /// Adds to a set of unknown image what its release or an estimate says, and what would help.
 fn estimated(
@@ -212,13 +249,7 @@ fn by_release(set: &Set, policy: &PolicyInput, release: Option<&str>) -> Option<
     let minor = (asked.parse::<Release>().ok())
         .filter(|_| !is_okd(asked))?
         .minor;
-    let platform = set.image.platform.or(set.release_platform);
-    let images = of_release(
-        minor,
-        platform,
-        set.architecture.as_deref(),
-        set.stream.as_deref(),
-    );
+    let images = images_of(set, minor);
     let verdicts: Vec<Verdict> = images
         .iter()
         .map(|version| verdict(set, Some(version), policy, release))
@@ -240,6 +271,13 @@ fn by_release(set: &Set, policy: &PolicyInput, release: Option<&str>) -> Option<
     let mut verdict = first.clone();
     verdict.message = format!("{says}: {}", verdict.message);
     Some((verdict, format!("{}: {says}", PUBLISHED.source())))
+}
+
+/// All images that were published for a release and fit a set.
+fn images_of(set: &Set, release: OcpMinor) -> Vec<ImageVersion> {
+    let platform = set.image.platform.or(set.release_platform);
+    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
+    of_release(release, platform, architecture, stream)
 }
 
 /// Help for a node whose Ignition does not read its user data.
@@ -296,7 +334,10 @@ fn by_what_is_known(
     release: Option<&str>,
 ) -> Verdict {
     let mut verdict = verdict(set, known.map(|known| &known.version), policy, release);
-    if let Some(why) = known.and_then(|known| open_question(known, &verdict)) {
+    // What only warns keeps no node back, also where only the node can tell.
+    let refusing = without_warnings(policy);
+    let judge = |version: &_| self::verdict(set, Some(version), &refusing, release);
+    if let Some(why) = known.and_then(|known| open_question(set, known, judge)) {
         verdict.verdict = Outcome::Undetermined;
         verdict.reason = Reason::NoRuleEvaluated;
         verdict.message = why;
@@ -375,7 +416,12 @@ fn looked_for(set: &Set, lookup: &Lookup<'_>) -> Option<String> {
 
 /// Reason why a node may be refused although what is known of its image is allowed: only the node can tell,
 /// or its aleph says more than the image's name does.
-fn open_question(known: &KnownVersion, verdict: &Verdict) -> Option<String> {
+fn open_question(
+    set: &Set,
+    known: &KnownVersion,
+    judge: impl Fn(&ImageVersion) -> Verdict,
+) -> Option<String> {
+    let verdict = judge(&known.version);
     if verdict.verdict == Outcome::Allowed
         && let Some(finding) = verdict.findings.iter().find(|finding| {
             // What the version alone leaves open here, the node leaves open, too.
@@ -391,20 +437,25 @@ fn open_question(known: &KnownVersion, verdict: &Verdict) -> Option<String> {
         Reason::BelowMinimumOcpVersion,
         Reason::TooManyReleasesBehind,
     ];
+    // A version of Fedora CoreOS is whole without them.
     let is_open = known.by == KnownBy::ImageName
         && known.version.rhel.is_none()
+        && known.version.os_family() != Some(OsFamily::Fcos)
         && verdict.verdict == Outcome::Allowed
         && verdict
             .findings
             .iter()
             .any(|finding| !ocp_alone.contains(&finding.rule));
-    is_open.then(|| {
+    let passes = |version: &ImageVersion| judge(version).verdict == Outcome::Allowed;
+    let ocp = known.version.ocp;
+    let all_pass = |ocp| {
+        let images = images_of(set, ocp);
+        !images.is_empty() && images.iter().all(passes)
+    };
+    (is_open && !ocp.is_some_and(all_pass)).then(|| {
         format!(
             "the image's name says no more than OCP {}, and the policy asks for more",
-            known
-                .version
-                .ocp
-                .map_or_else(|| "unknown".to_owned(), |ocp| ocp.to_string())
+            ocp.map_or_else(|| "unknown".to_owned(), |ocp| ocp.to_string())
         )
     })
 }
@@ -418,6 +469,17 @@ fn enforced(policy: &PolicyInput, is_known: bool) -> PolicyInput {
         if !is_known {
             policy.on_undetermined = OnUndetermined::Proceed;
         }
+    }
+    policy
+}
+
+/// The policy without the known issues that only warn.
+fn without_warnings(policy: &PolicyInput) -> PolicyInput {
+    let mut policy = policy.clone();
+    if let PolicyInput::Valid { policy, .. } = &mut policy {
+        policy
+            .known_issues
+            .retain(|issue| issue.effect == policy::Effect::Refuse);
     }
     policy
 }

@@ -185,6 +185,9 @@ pub(crate) struct Summary {
     pub(crate) would_be_allowed: usize,
     /// Sets that the policy could not decide about, mostly because the version is unknown.
     pub(crate) undetermined: usize,
+    /// Others that a later release of the policy would refuse.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) refused_later: usize,
     /// Refused and undetermined ones that have an exception.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) excepted: usize,
@@ -203,6 +206,7 @@ impl Summary {
             would_be_refused: count(SetAudit::would_be_refused),
             would_be_allowed: count(SetAudit::would_be_allowed),
             undetermined: count(SetAudit::is_unknown),
+            refused_later: count(|set| set.refused_from.is_some()),
             excepted: 0,
         }
     }
@@ -214,6 +218,7 @@ impl std::ops::AddAssign for Summary {
         self.would_be_refused += other.would_be_refused;
         self.would_be_allowed += other.would_be_allowed;
         self.undetermined += other.undetermined;
+        self.refused_later += other.refused_later;
         self.excepted += other.excepted;
     }
 }

@@ -108,6 +108,16 @@ pub(crate) struct SetAudit {
     pub(crate) action: Action,
     pub(crate) reason: Reason,
     pub(crate) message: String,
+    /// The first later release of the policy that would refuse it: `x.y`, or `x.y.z` where a known
+    /// issue begins with a patch; absent where none does, and where it is refused already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refused_from: Option<String>,
+    /// The release after that which allows it again; absent where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refused_until: Option<String>,
+    /// The message of that later refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refused_from_message: Option<String>,
     /// Way to learn the version, where it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) to_know: Option<String>,
@@ -278,17 +288,35 @@ impl SetAudit {
         !self.would_be_refused() && !self.would_be_allowed()
     }
 
+    /// The verdict of a later release, in words.
+    pub(crate) fn says_later(&self) -> Option<String> {
+        let from = self.refused_from.as_ref()?;
+        let begin = if self.would_be_allowed() {
+            format!("allowed, until {from}")
+        } else {
+            format!("refused from {from} on")
+        };
+        let until = self.refused_until.as_ref();
+        let until = until.map_or_else(String::new, |until| {
+            format!(", and allowed again from {until} on")
+        });
+        let message = self.refused_from_message.as_deref().unwrap_or_default();
+        Some(format!("{begin}{until}: {message}"))
+    }
+
     /// Tells whether an exception says that it does not count.
     pub(crate) fn is_excepted(&self) -> bool {
         let exception = self.exception.as_ref();
         exception.is_some_and(|exception| !exception.ran_out)
     }
 
-    /// Refused first, then what is not known, then what is allowed; by kind and name within.
+    /// Refused first, then what is not known, then what is allowed, what a later release refuses before the
+    /// rest; by kind and name within.
     pub(crate) fn rank(&self) -> impl Ord + '_ {
         (
             self.would_be_allowed(),
             !self.would_be_refused(),
+            self.refused_from.is_none(),
             self.kind,
             &self.namespace,
             &self.name,

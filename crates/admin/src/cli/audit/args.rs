@@ -42,13 +42,16 @@ pub(super) enum Script {
 pub(super) enum FailOn {
     Refused,
     Unknown,
+    Later,
     None,
 }
 
 impl FailOn {
-    /// Of this status; `is_hidden` where sets may be missing.
-    pub(super) fn exit(self, exit: Exit, is_hidden: bool) -> Exit {
+    /// Of this status; `is_hidden` where sets may be missing, `is_later` where a later release
+    /// would refuse some.
+    pub(super) fn exit(self, exit: Exit, is_hidden: bool, is_later: bool) -> Exit {
         match (self, exit) {
+            (Self::Later, Exit::Done | Exit::Unknown) if is_later => Exit::Refused,
             (Self::None, Exit::Refused) if is_hidden => Exit::Failed,
             (Self::Refused | Self::None, Exit::Unknown) | (Self::None, Exit::Refused) => Exit::Done,
             _ => exit,
@@ -72,7 +75,7 @@ pub(super) enum Only {
     after_help = concat!("\
 Exit status: 0 nothing would be refused, 1 it could not look at everything that makes nodes, 2 wrong usage, \
 3 something would be refused, 4 nothing would be refused, but not everything is known. Sets with an exception do not count; \
-with --since only those count that are new or worse.
+with --since only those count that are new or worse. What only a later release of the policy would refuse is said, and fails with --fail-on later.
 
 Reads with get and list only; `oc skewguard render manifests --auditor` has the least ClusterRole for it. Kubeconfigs are found as oc finds them: \
 KUBECONFIG, then ~/.kube/config.
@@ -142,12 +145,12 @@ pub(in crate::cli) struct Args {
     /// release that the cluster was installed as. An estimate never allows.
     #[arg(long)]
     pub(super) estimates: bool,
-    /// The outcome that fails a pipeline: refused (3), unknown (3 and 4), or none. What could not be read is 1
-    /// all the same.
+    /// The outcome that fails a pipeline: refused (3), unknown (3 and 4), later (these, and 3 for what a later
+    /// release of the policy would refuse), or none. What could not be read is 1 all the same.
     #[arg(
         long,
         value_enum,
-        value_name = "refused|unknown|none",
+        value_name = "refused|unknown|later|none",
         hide_possible_values = true,
         default_value = "unknown"
     )]

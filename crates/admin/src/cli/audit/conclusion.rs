@@ -1,5 +1,7 @@
 //! The conclusion of an audit: one sentence, and the next step (pure).
 
+use super::forms::shell::word;
+use super::later::{Later, LaterCounts};
 use super::next::next;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
@@ -78,6 +80,8 @@ pub(super) struct Conclusions {
 pub(crate) struct Conclusion {
     pub(super) readiness: Readiness,
     pub(super) sentence: String,
+    /// What later releases of the policy would refuse; absent where they refuse no more.
+    pub(super) later: Option<Later>,
     /// The next step; empty where nothing has to be done.
     pub(super) next: String,
     pub(super) exit: Exit,
@@ -88,12 +92,28 @@ pub(crate) struct Conclusion {
 /// The request for the audit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AuditRequest {
-    /// The arguments that make the same audit again, each after a space.
+    /// The arguments that make the same audit again, each after a space, without the release.
     pub(crate) arguments: String,
+    /// What files of others need beside them.
+    pub(crate) form: &'static str,
     /// The policy that was named, as a word of a command.
     pub(crate) policy: Option<String>,
     /// The release that was asked about instead of the cluster's own.
     pub(crate) target: Option<String>,
+}
+
+impl AuditRequest {
+    /// The command that asks about a release; `None` is each cluster's own.
+    pub(super) fn command(&self, target: Option<&str>) -> String {
+        let target = target.map(|release| format!(" --target {}", word(release)));
+        let Self {
+            arguments, form, ..
+        } = self;
+        format!(
+            "oc skewguard audit{arguments}{}{form}",
+            target.unwrap_or_default()
+        )
+    }
 }
 
 impl Conclusions {
@@ -104,7 +124,7 @@ impl Conclusions {
             let asked = asked(&cluster.context);
             let counts = Counts::of(std::slice::from_ref(cluster));
             let next = next(&counts, audit, &asked);
-            Some(counts.conclude(asked.target.as_deref(), next))
+            Some(counts.conclude(&asked, next))
         };
         let each: Vec<Option<Conclusion>> = fleet.items.iter().map(of).collect();
         let all = match &*each {
@@ -127,10 +147,10 @@ fn of_all(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Conclusio
     let worst = fleet.items.iter().find(|cluster| cluster.audit.is_some());
     let asked = asked(worst.map_or("", |worst| &worst.context));
     let next = match worst.filter(|_| counts.exit() != Exit::Done) {
-        Some(_) => format!("oc skewguard audit{}", asked.arguments),
+        Some(_) => asked.command(asked.target.as_deref()),
         None => String::new(),
     };
-    counts.conclude(asked.target.as_deref(), next)
+    counts.conclude(&asked, next)
 }
 
 /// The numbers that decide. Sets with an exception count there alone.
@@ -160,6 +180,8 @@ pub(super) struct Counts {
     pub(super) makers: usize,
     /// Clusters of which something was not read.
     unread: usize,
+    /// Sets that later releases of the policy would refuse.
+    later: LaterCounts,
     /// Sets that are new or worse, where an earlier audit was named.
     changes: Option<Changes>,
 }
@@ -181,7 +203,10 @@ struct Changes {
 
 impl Counts {
     fn of(clusters: &[ClusterAudit]) -> Self {
-        let mut counts = Self::default();
+        let mut counts = Self {
+            later: LaterCounts::of(clusters),
+            ..Self::default()
+        };
         for cluster in clusters {
             counts.clusters += 1;
             match &cluster.audit {
@@ -257,7 +282,7 @@ impl Counts {
         }
     }
 
-    fn conclude(&self, target: Option<&str>, next: String) -> Conclusion {
+    fn conclude(&self, asked: &AuditRequest, next: String) -> Conclusion {
         let exit = self.exit();
         let readiness = match (self.counted(), exit) {
             ((1.., _), _) => Readiness::NotReady,
@@ -272,6 +297,7 @@ impl Counts {
                     Readiness::NotKnown => "Not known to be ready to enforce",
                     Readiness::Ready => "Ready to enforce",
                 };
+                let target = asked.target.as_ref();
                 let with = target.map_or_else(String::new, |release| format!(" with {release}"));
                 format!("{begin}{with}: {}", self.says())
             }
@@ -279,10 +305,25 @@ impl Counts {
         Conclusion {
             readiness,
             sentence: sentence + ".",
+            later: self.later(asked),
             next,
             exit,
             figures: self.figures(),
         }
+    }
+
+    /// The later releases that would refuse sets.
+    fn later(&self, asked: &AuditRequest) -> Option<Later> {
+        let sentence = self.later.sentence(self.sets, self.refused)?;
+        let clusters = count(self.clusters, "cluster", "clusters");
+        let within = match self.is_list {
+            true => format!(", in {} of {clusters}", self.later.clusters),
+            false => String::new(),
+        };
+        Some(Later {
+            sentence: sentence + &within,
+            command: asked.command(self.later.first().as_deref()),
+        })
     }
 
     /// The same numbers as in the sentence about all sets.

@@ -8,6 +8,7 @@ mod exceptions;
 mod fleet;
 pub(in crate::cli) mod forms;
 mod gathers;
+mod later;
 mod next;
 mod places;
 mod since;
@@ -107,7 +108,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     choose(args, &mut fleet)?;
     print(args, (&fleet, &paths), &conclusions, io)?;
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
-    Ok(args.fail_on.exit(conclusions.all.exit, is_hidden))
+    let is_later = conclusions.all.later.is_some();
+    Ok(args.fail_on.exit(conclusions.all.exit, is_hidden, is_later))
 }
 
 /// The files that were named, read once.
@@ -371,17 +373,17 @@ fn asked(args: &Args, name: &str, paths: &gathers::Paths) -> conclusion::AuditRe
         "" => args.context.first().map(String::as_str),
         context => Some(context),
     };
-    for (name, value) in [("context", context), ("target", args.target.as_deref())] {
-        if let Some(value) = value {
-            arguments += &format!(" --{name} {}", shell::word(value));
-        }
-    }
-    // What has files of others, too, shows all of them.
-    if own.is_some_and(Vec::is_empty) {
-        arguments += " -o wide";
+    if let Some(context) = context {
+        arguments += &format!(" --context {}", shell::word(context));
     }
     conclusion::AuditRequest {
         arguments,
+        // What has files of others, too, shows all of them.
+        form: if own.is_some_and(Vec::is_empty) {
+            " -o wide"
+        } else {
+            ""
+        },
         policy: args.policy.as_ref().map(word),
         target: args.target.clone(),
     }

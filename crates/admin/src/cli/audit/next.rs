@@ -39,13 +39,15 @@ fn ready(audit: &BootImageAudit, asked: &AuditRequest) -> String {
     }
 }
 
+/// The release that is written as `x.y.z` or `x.y`.
+pub(super) fn release_of(text: &str) -> Option<Release> {
+    let whole = text.parse::<Release>();
+    whole.or_else(|_| format!("{text}.0").parse()).ok()
+}
+
 /// Compares a minor release with the one that the cluster runs.
 pub(super) fn is_own_release(audit: &BootImageAudit, asked: &str) -> bool {
-    let minor = |release: &str| {
-        let whole = release.parse::<Release>();
-        let release = whole.or_else(|_| format!("{release}.0").parse());
-        release.ok().map(|release| release.minor)
-    };
+    let minor = |release: &str| release_of(release).map(|release| release.minor);
     let origin = audit.origin.as_ref();
     let own = origin.and_then(|origin| origin.release.as_deref());
     let asked = minor(asked);
@@ -59,7 +61,7 @@ fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> String {
     let target = asked.target.as_deref();
     let is_own = target.is_none_or(|target| is_own_release(audit, target));
     if is_own && audit.sets.iter().any(is_mended) {
-        format!("oc skewguard audit{} --print-commands fix", asked.arguments)
+        format!("{} --print-commands fix", asked.command(target))
     } else {
         "see below what to change".to_owned()
     }

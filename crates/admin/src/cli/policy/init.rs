@@ -14,11 +14,11 @@ use std::time::Duration;
 
 /// Write a policy to start from
 ///
-/// It warns and refuses nothing. It has the known issues that `policy known-issues` prints. Its
-/// limits are minimums of OCP 4.13 and RHEL 9.2: one for every release, one for OCP 4.22, from
-/// which on the Machine Config Operator enforces them itself, and one for OCP 4.23 and 5.0, which
-/// no longer have a daemon for boot images of RHEL 8. With --okd they are minimums and maximums of
-/// Fedora CoreOS and CentOS Stream CoreOS, and the known issues are OKD's.
+/// It warns and refuses nothing. It has the known issues that `policy known-issues` prints, and limits for
+/// what fails. Before OCP 4.22 every boot image is allowed that skewguard understands. From 4.22 on the
+/// minimums are OCP 4.13 and RHEL 9.2: the Machine Config Operator enforces them itself; 4.23 and 5.0 have
+/// them once more, since they no longer have a daemon for boot images of RHEL 8. With --okd the limits
+/// are minimums and maximums of Fedora CoreOS and CentOS Stream CoreOS, and the known issues are OKD's.
 ///
 /// With --from-cluster or --from it has the limits that the Machine Config Operator of that
 /// cluster's release has, for its pools and OS image streams; and where the cluster opted out, mode

@@ -96,9 +96,13 @@ impl Refused {
 }
 
 /// Parts of the policy that no label tells.
-fn left_out(policy: &Policy, limit: Option<&Limit>) -> Vec<String> {
+fn left_out(policy: &Policy, limit: Option<&Limit>, release: Option<Release>) -> Vec<String> {
     let mut fields = limit.iter().flat_map(|limit| &limit.rules);
     let parts = [
+        (
+            release.is_none() && policy.limits.iter().any(|limit| limit.release.is_some()),
+            "limits for certain releases: name the cluster's with --target",
+        ),
         (
             policy.limits.iter().any(|limit| limit.pools.is_some()),
             "limits for certain pools: the metric does not say a node's pool",
@@ -134,7 +138,7 @@ fn texts(
     limit: Option<&Limit>,
     release: Option<Release>,
 ) -> (BTreeSet<String>, Vec<String>) {
-    let mut left_out = left_out(policy, limit);
+    let mut left_out = left_out(policy, limit, release);
     let known = first_boot_issues(policy).filter_map(|issue| {
         let scope = issue.scope.as_ref().ok()?;
         let is_meant = match (&scope.targets, release) {

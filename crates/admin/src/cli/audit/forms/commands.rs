@@ -49,6 +49,9 @@ pub(crate) fn render(
         "What `oc skewguard audit` found, and one command each mends. Read it before you run it.",
     );
     comment(&mut out, &conclusion.sentence);
+    if let Some(later) = &conclusion.later {
+        comment(&mut out, &later.line());
+    }
     if let Some(audit) = fleet.alone() {
         head_of_cluster(&mut out, audit);
         let origin = audit.origin.as_ref();

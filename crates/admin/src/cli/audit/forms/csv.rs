@@ -41,6 +41,7 @@ struct Row {
     infrastructure_name: Cell,
     /// Where several rows are of one set, the name that no other row has.
     row_name: Cell,
+    refused_from: Cell,
 }
 
 /// A text that no spreadsheet takes for a formula.
@@ -146,6 +147,7 @@ fn of_set(set: &SetAudit) -> Row {
         remedy: cell(set.advice()),
         want_image: cell(set.want_image.as_ref()),
         exception: cell(set.exception.as_ref().map(SetException::says)),
+        refused_from: cell(set.refused_from.as_ref()),
         ..of_image(set.boot_image.as_ref())
     }
 }

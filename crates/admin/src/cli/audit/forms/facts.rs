@@ -210,6 +210,7 @@ pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(&'static str, String)
             "why",
             (!set.would_be_allowed()).then(|| set.message.clone()),
         ),
+        ("later", set.says_later()),
         ("excepted", exception.map(SetException::says)),
     ];
     let end = [

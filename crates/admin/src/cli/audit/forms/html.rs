@@ -132,6 +132,9 @@ fn conclusion(conclusion: &Conclusion) -> Markup {
     html! {
         div class={ "conclusion " (class.lower()) } {
             p { b { (conclusion.sentence) } }
+            @if let Some(later) = &conclusion.later {
+                p { (later.sentence) ": " code { (later.command) } }
+            }
             @if conclusion.next.starts_with("oc ") {
                 p { "Next: " code { (conclusion.next) } }
             } @else if !conclusion.next.is_empty() {
@@ -349,7 +352,7 @@ fn reasons(set: &SetAudit) -> Markup {
     html! {
         @for (label, text) in facts(set) {
             @match label {
-                "why" => p { (text) },
+                "why" | "later" => p { (text) },
                 "excepted" => p { b { (text) } },
                 "issue" => p { "known issue " (text) },
                 "note" | "upkeep" => p.soft { (text) },

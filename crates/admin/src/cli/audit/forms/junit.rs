@@ -4,6 +4,7 @@ use super::facts::{facts, title};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
+use crate::cli::audit::later::Later;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 /// A suite for each cluster, whose name is in the class of its tests: not every reader shows suites.
@@ -33,14 +34,25 @@ pub(in crate::cli::audit) fn render(
 
 /// `class` comes before the class of each test.
 fn fill(suite: &mut TestSuite, audit: &BootImageAudit, conclusion: &Conclusion, class: &str) {
-    suite.set_system_out(format!("{}\n{}", conclusion.sentence, conclusion.next));
+    let later = conclusion.later.as_ref().map(Later::line);
+    let lines = [
+        Some(&conclusion.sentence),
+        later.as_ref(),
+        Some(&conclusion.next),
+    ];
+    let lines: Vec<&str> = lines.into_iter().flatten().map(String::as_str).collect();
+    suite.set_system_out(lines.join("\n"));
     for unread in audit.unread.iter().filter(|unread| unread.hides_sets) {
         let status = failed(NonSuccessKind::Error, "Unread", &unread.why, &unread.why);
         suite.add_test_case(case(&format!("{class}read"), &unread.what, status));
     }
     for set in &audit.sets {
         let class = format!("{class}{}", set.kind);
-        suite.add_test_case(case(&class, &title(set, None), status(set)));
+        let mut case = case(&class, &title(set, None), status(set));
+        if let Some(later) = set.says_later().filter(|_| set.would_be_allowed()) {
+            case.set_system_out(later);
+        }
+        suite.add_test_case(case);
     }
     for birth in &audit.births {
         let class = format!("{class}update");
@@ -74,7 +86,7 @@ fn status(set: &SetAudit) -> TestCaseStatus {
     } else {
         NonSuccessKind::Error
     };
-    let is_said = |label| ["why", "to know", "fix", "command", "patch"].contains(&label);
+    let is_said = |label| ["why", "later", "to know", "fix", "command", "patch"].contains(&label);
     let says = facts(set)
         .into_iter()
         .filter_map(|(label, text)| is_said(label).then_some(text));

@@ -7,6 +7,7 @@ use super::facts::{
 use crate::audit::SetAudit;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Word, count};
+use crate::cli::audit::later::Later;
 
 /// The most rows of sets, and items of a list.
 const MOST: usize = 100;
@@ -82,6 +83,9 @@ fn doubts(item: &ClusterAudit) -> Vec<String> {
 
 fn begin(conclusion: &Conclusion) -> String {
     let mut out = format!("## Boot images\n\n**{}**\n", plain(&conclusion.sentence));
+    if let Some(Later { sentence, command }) = &conclusion.later {
+        out += &format!("\n{}: {}\n", plain(sentence), code(command));
+    }
     let next = &conclusion.next;
     if next.starts_with("oc ") {
         out += &format!("\nNext: {}\n", code(next));
@@ -145,8 +149,9 @@ fn clusters(fleet: &FleetAudit) -> String {
 
 /// The sets that are not allowed, each with its cluster where there are several.
 fn table(sets: &[(Option<&str>, &SetAudit)]) -> String {
-    let is_shown =
-        |(_, set): &&(_, &SetAudit)| !set.would_be_allowed() || !set.known_issues.is_empty();
+    let is_shown = |(_, set): &&(_, &SetAudit)| {
+        !set.would_be_allowed() || !set.known_issues.is_empty() || set.refused_from.is_some()
+    };
     let shown: Vec<_> = sets.iter().filter(is_shown).collect();
     let rows: Vec<String> = shown
         .iter()
@@ -188,7 +193,7 @@ fn row(cluster: Option<&str>, set: &SetAudit) -> String {
         .into_iter()
         .filter_map(|(label, text)| match label {
             "issue" => Some(format!("known issue {}", plain(&text))),
-            "excepted" => Some(plain(&text)),
+            "later" | "excepted" => Some(plain(&text)),
             _ => None,
         });
     let why: Vec<String> = std::iter::once(plain(&set.message)).chain(why).collect();

@@ -28,6 +28,10 @@ const NOT_IN_PATHS: &AsciiSet = &CONTROLS
     .add(b'}')
     .add(b':');
 
+/// The rule of a set that a later release would refuse: whoever dismisses it does not dismiss the
+/// refusal.
+const LATER: &str = "RefusedLater";
+
 /// A run for each cluster. What is allowed is no result. `places` looks for the sets of a cluster.
 pub(in crate::cli::audit) fn render(
     fleet: &FleetAudit,
@@ -47,7 +51,10 @@ fn run(cluster: &ClusterAudit, places: impl Fn(&str, &[SetAudit]) -> Places) -> 
     let sets = cluster.audit.as_ref().map_or(&[][..], |audit| &audit.sets);
     let places = places(&cluster.context, sets);
     let sets = sets.iter();
-    let sets = sets.filter(|set| !set.would_be_allowed() || !set.known_issues.is_empty());
+    let is_said = |set: &&SetAudit| {
+        !set.would_be_allowed() || !set.known_issues.is_empty() || set.refused_from.is_some()
+    };
+    let sets = sets.filter(is_said);
     let sets: Vec<(&str, Value)> = sets.map(|set| of_set(set, places.place(set))).collect();
     let births = audit.clone().flat_map(|audit| &audit.births);
     let births: Vec<(&str, Value)> = births.map(of_birth).collect();
@@ -89,9 +96,10 @@ fn run(cluster: &ClusterAudit, places: impl Fn(&str, &[SetAudit]) -> Places) -> 
 /// The rule and the result. A set that does not count is a note, and suppressed.
 fn of_set(set: &SetAudit, place: Option<Place>) -> (&str, Value) {
     let issue = set.known_issues.first();
-    let rule = match issue.filter(|_| set.would_be_allowed()) {
+    let rule = match issue {
+        _ if !set.would_be_allowed() => set.reason.as_str(),
         Some(issue) => issue.id.as_str(),
-        None => set.reason.as_str(),
+        None => LATER,
     };
     let level = match Word::of(set) {
         _ if set.is_excepted() => "note",
@@ -104,7 +112,7 @@ fn of_set(set: &SetAudit, place: Option<Place>) -> (&str, Value) {
     let is_said = |label| !["image", "members", "nodes", "note"].contains(&label);
     let said = facts(set).into_iter().filter(|(label, _)| is_said(*label));
     let said = said.map(|(label, text)| {
-        if label == "why" {
+        if ["why", "later"].contains(&label) {
             text
         } else {
             format!("{label}: {text}")

@@ -3,6 +3,7 @@
 
 use super::screen::Screen;
 use crate::cli::audit::conclusion::{Conclusion, Readiness, Word};
+use crate::cli::audit::later::Later;
 use anstyle::Style;
 
 /// The place where the text is shown.
@@ -119,7 +120,8 @@ impl Terminal {
         let said = said.iter().map(|line| self.styled(word.style(), line));
         let next = format!("Next: {}", conclusion.next);
         // A command is copied: it is not broken.
-        said.chain((!conclusion.next.is_empty()).then_some(next))
+        said.chain(conclusion.later.as_ref().map(Later::line))
+            .chain((!conclusion.next.is_empty()).then_some(next))
             .collect()
     }
 }

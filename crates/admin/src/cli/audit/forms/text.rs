@@ -197,7 +197,8 @@ fn why(set: &SetAudit) -> String {
         .first()
         .filter(|_| set.would_be_allowed())
         .map(|issue| format!("known issue {}", issue.says()));
-    let said = reason.or(issue).into_iter().chain(exception);
+    let later = set.says_later();
+    let said = reason.or(issue).into_iter().chain(later).chain(exception);
     said.collect::<Vec<_>>().join("; ")
 }
 

@@ -1,0 +1,70 @@
+//! The later release from which on a policy would refuse a set (pure).
+
+use crate::audit::cluster::target::meant_release;
+use crate::policy::{Affects, Effect, LimitRelease, Policy};
+use crate::verdict::{Action, Verdict};
+use crate::version::Release;
+use std::collections::BTreeSet;
+
+/// A refusal by a later release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Later {
+    pub(super) from: String,
+    /// The release that allows it again.
+    pub(super) until: Option<String>,
+    pub(super) message: String,
+}
+
+/// The first later release of the policy that refuses what `judge` judges, and what it then says.
+/// A refusal that ends within its x.y is none: whoever updates takes a later patch. Where `own` is
+/// unknown every release of the policy is later.
+pub(super) fn later(
+    policy: &Policy,
+    own: Option<&str>,
+    judge: impl Fn(&str) -> Verdict,
+) -> Option<Later> {
+    let running: Option<Release> = own.and_then(|own| own.parse().ok());
+    let is_later = |release: &Release| running.is_none_or(|running| *release > running);
+    let judged: Vec<(Release, Verdict)> = turns(policy)
+        .into_iter()
+        .filter(is_later)
+        .map(|release| (release, judge(&meant_release(own, &release.to_string()))))
+        .collect();
+    let is_refused = |verdict: &Verdict| verdict.action == Action::Block;
+    let mut refused = judged.iter().enumerate();
+    refused.find_map(|(n, (from, verdict))| {
+        let mut after = judged.iter().skip(n);
+        let until = after.find(|(_, verdict)| !is_refused(verdict));
+        let until = until.map(|(release, _)| *release);
+        let lasts = until.is_none_or(|until| until.minor > from.minor);
+        (is_refused(verdict) && lasts).then(|| Later {
+            from: short(*from),
+            until: until.map(short),
+            message: verdict.message.clone(),
+        })
+    })
+}
+
+/// The releases at which the policy's answer may turn, in order.
+fn turns(policy: &Policy) -> BTreeSet<Release> {
+    let limits = policy.limits.iter().filter_map(|limit| limit.release);
+    let limits = limits.flat_map(|release| match release {
+        LimitRelease::Minor(minor) => vec![Release { minor, patch: 0 }],
+        LimitRelease::Exact(exact) => vec![exact, exact.next_patch()],
+    });
+    let refuses = |affects, effect| (affects, effect) == (Affects::FirstBoot, Effect::Refuse);
+    let issues = policy.known_issues.iter();
+    let issues = issues.filter(|issue| refuses(issue.affects, issue.effect));
+    let ranges = issues.filter_map(|issue| issue.scope.as_ref().ok()?.targets.as_ref());
+    limits
+        .chain(ranges.flat_map(|range| range.turns()))
+        .collect()
+}
+
+/// `4.22` for 4.22.0.
+fn short(release: Release) -> String {
+    match release.patch {
+        0 => release.minor.to_string(),
+        _ => release.to_string(),
+    }
+}

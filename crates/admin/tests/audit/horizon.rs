@@ -1,0 +1,332 @@
+//! What a later release would refuse: named beside the verdict, in every form, and no alarm today.
+
+use super::audit;
+use super::real::{aws, list, machine_set};
+use quick_junit::{Report, TestCaseStatus};
+use serde_json::{Value, json};
+use skewguard_admin::cli::Exit;
+use std::path::Path;
+
+/// Real AMIs of us-east-2.
+const OF_4_12: &str = "ami-057fe628c533932e2";
+const OF_4_18: &str = "ami-0a611e6a24a551a2b";
+
+fn cluster_version(release: &str) -> Value {
+    json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": { "name": "version" },
+        "status": { "desired": { "version": release }, "history": [{ "state": "Completed", "version": release }] } })
+}
+
+/// The objects of a cluster of this release, with an old set, one of 4.18, and another old one.
+fn objects(dir: &Path, release: Option<&str>) -> String {
+    let file = dir.join("objects.json");
+    let sets = [("old", OF_4_12), ("now", OF_4_18), ("older", OF_4_12)]
+        .map(|(name, ami)| machine_set(name, &aws(ami)));
+    let all = release.map(cluster_version).into_iter().chain(sets);
+    std::fs::write(&file, list(all)).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// The audit as JSON; `limits` and `issues` are of a policy, where one is named.
+fn found(release: Option<&str>, policy: Option<Value>, more: &[&str]) -> (Value, Exit) {
+    let dir = tempfile::tempdir().unwrap();
+    let objects = objects(dir.path(), release);
+    let file = dir.path().join("policy.json");
+    let mut args = vec!["--from", &objects, "-o", "json"];
+    if let Some(policy) = policy {
+        std::fs::write(&file, policy.to_string()).unwrap();
+        args.extend(["--policy", file.to_str().unwrap()]);
+    }
+    let (out, err, exit) = audit(&[more, &args].concat());
+    let found = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    (found, exit)
+}
+
+fn policy(limits: Value, issues: Value) -> Value {
+    json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Warn", "limits": limits, "knownIssues": issues })
+}
+
+/// Verdict, and the releases that refuse it from and until, of the old set and of the other.
+fn said(found: &Value) -> [String; 2] {
+    let sets = found["sets"].as_array().unwrap();
+    ["old", "now"].map(|name| {
+        let set = sets.iter().find(|set| set["name"] == name).unwrap();
+        let word = |field: &str| set[field].as_str().unwrap_or("-").to_owned();
+        ["verdict", "refusedFrom", "refusedUntil"]
+            .map(word)
+            .join(" ")
+    })
+}
+
+#[test]
+fn images_of_rhel_8_are_allowed_until_the_release_that_refuses_them() {
+    for (release, old, status) in [
+        ("4.12.9", "Allowed 4.22 -", Exit::Done),
+        ("4.16.3", "Allowed 4.22 -", Exit::Done),
+        ("4.21.3", "Allowed 4.22 -", Exit::Done),
+        ("4.22.0-rc.2", "Refused - -", Exit::Refused),
+        ("4.22.9", "Refused - -", Exit::Refused),
+        ("4.23.1", "Refused - -", Exit::Refused),
+        ("5.1.0", "Refused - -", Exit::Refused),
+    ] {
+        let (found, exit) = found(Some(release), None, &[]);
+        assert_eq!(said(&found), [old, "Allowed - -"], "{release}");
+        assert_eq!(exit, status, "{release}");
+        let later = found["summary"].get("refusedLater");
+        assert_eq!(later.is_some(), status == Exit::Done, "{release}");
+    }
+    let (found, _) = found(Some("4.21.3"), None, &[]);
+    assert_eq!(found["summary"]["refusedLater"], 2);
+    let message = &found["sets"][0]["refusedFromMessage"];
+    assert_eq!(message, "boot image is OCP 4.12; the minimum is 4.13.0");
+}
+
+#[test]
+fn a_pipeline_may_fail_by_what_comes_later() {
+    for (release, fail_on, status) in [
+        ("4.16.3", "unknown", Exit::Done),
+        ("4.16.3", "later", Exit::Refused),
+        ("4.16.3", "none", Exit::Done),
+        ("4.22.3", "later", Exit::Refused),
+    ] {
+        let args = ["--fail-on", fail_on];
+        assert_eq!(
+            found(Some(release), None, &args).1,
+            status,
+            "{release} {fail_on}"
+        );
+    }
+    let allows = policy(json!([{ "deniedVersions": [] }]), json!([]));
+    let (_, exit) = found(Some("4.16.3"), Some(allows), &["--fail-on", "later"]);
+    assert_eq!(exit, Exit::Done);
+}
+
+/// A limit or a known issue that ends does not say "on"; one that ends with a patch is none.
+#[test]
+fn a_window_is_no_horizon() {
+    let issue = |targets: &str| json!([{ "id": "X", "targets": targets, "images": { "rhelMajors": [8] }, "reason": "r" }]);
+    let any = || json!([{ "deniedVersions": [] }]);
+    let and = |limits: Value| {
+        let mut all = any();
+        all.as_array_mut()
+            .unwrap()
+            .extend(limits.as_array().unwrap().clone());
+        all
+    };
+    let strict = |release: &str| json!({ "release": release, "rhelMajors": [9] });
+    for (limits, issues, old) in [
+        (any(), issue(">=4.22.0 <4.22.3"), "Allowed - -"),
+        (any(), issue(">=4.22.0 <4.24.0"), "Allowed 4.22 4.24"),
+        (any(), issue(">=4.22.5"), "Allowed 4.22.5 -"),
+        (any(), issue(">4.22.5"), "Allowed 4.22.6 -"),
+        (any(), issue(">=4.10.0 <4.16.0"), "Allowed - -"),
+        (and(json!([strict("4.22.3")])), json!([]), "Allowed - -"),
+        (
+            and(json!([strict("4.22"), { "release": "4.23", "deniedVersions": [] }])),
+            json!([]),
+            "Allowed 4.22 4.23",
+        ),
+        (and(json!([strict("5.0")])), json!([]), "Allowed 5.0 -"),
+        (
+            and(json!([strict("4.10"), { "release": "4.12", "deniedVersions": [] }])),
+            json!([]),
+            "Allowed - -",
+        ),
+        // A warning refuses nothing.
+        (
+            any(),
+            json!([{ "id": "X", "targets": ">=4.22.0", "images": { "rhelMajors": [8] }, "effect": "Warn", "reason": "r" }]),
+            "Allowed - -",
+        ),
+    ] {
+        let all = policy(limits, issues);
+        let (found, exit) = found(Some("4.16.3"), Some(all.clone()), &[]);
+        assert_eq!(
+            (said(&found), exit),
+            ([old.to_owned(), "Allowed - -".to_owned()], Exit::Done),
+            "{all}"
+        );
+    }
+}
+
+/// The cluster may run that release already.
+#[test]
+fn an_unknown_release_is_no_all_clear() {
+    let (found, exit) = found(None, None, &[]);
+    assert_eq!(said(&found), ["Undetermined 4.22 -", "Allowed - -"]);
+    assert_eq!(exit, Exit::Unknown);
+    let set = &found["sets"][0];
+    assert_eq!(set["reason"], "TargetUnknown");
+    assert_eq!(set["message"], "the cluster's release is unknown");
+    assert_eq!(
+        set["toKnow"],
+        "name the cluster's release (--target), or its ClusterVersion: what `oc get clusterversion -o json` prints (--from)"
+    );
+    let (found, exit) = self::found(None, None, &["--target", "4.21"]);
+    assert_eq!(
+        (said(&found)[0].as_str(), exit),
+        ("Allowed 4.22 -", Exit::Done)
+    );
+}
+
+const LINE: &str = "From 4.22 on 2 of 3 sets would be refused: oc skewguard audit --from objects.json --target 4.22";
+const SAID: &str = "allowed, until 4.22: boot image is OCP 4.12; the minimum is 4.13.0";
+
+/// The form, with a name instead of the path.
+fn form(form: &str, more: &[&str]) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let objects = objects(dir.path(), Some("4.16.3"));
+    let args = ["--from", &objects, "-o", form];
+    let (out, err, exit) = audit(&[more, &args].concat());
+    assert_eq!((err.as_str(), exit), ("", Exit::Done), "{form}");
+    out.replace(&format!("{}/", dir.path().display()), "")
+}
+
+#[test]
+fn every_form_says_until_when() {
+    let text = form("text", &[]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "Ready to enforce: none of 3 sets would be refused.",
+            LINE,
+            "Next: oc skewguard policy init --file policy.json",
+        ],
+        "{text}"
+    );
+    let rows = "\
+allowed  MachineSet/old    412.86.202301311551-0  -/2
+allowed  MachineSet/older  412.86.202301311551-0  -/2
+         allowed, until 4.22: boot image is OCP 4.12; the minimum is 4.13.0
+allowed  MachineSet/now    418.94.202511191518-0  -/2
+";
+    assert!(text.contains(rows), "{text}");
+    let wide = form("wide", &[]);
+    assert_eq!(
+        wide.matches(&format!("\n  later    {SAID}\n")).count(),
+        2,
+        "{wide}"
+    );
+    let markdown = form("markdown", &[]);
+    let (begin, command) = LINE.split_once(": ").unwrap();
+    assert!(
+        markdown.contains(&format!("\n{begin}: `{command}`\n")),
+        "{markdown}"
+    );
+    assert_eq!(
+        markdown.matches(&format!("; {SAID} |\n")).count(),
+        2,
+        "{markdown}"
+    );
+    let html = form("html", &[]);
+    assert!(
+        html.contains(&format!("<p>{begin}: <code>{command}</code></p>")),
+        "{html}"
+    );
+    assert_eq!(html.matches(&format!("<p>{SAID}</p>")).count(), 2);
+    let csv = form("csv", &[]);
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(
+        reader.headers().unwrap().iter().next_back(),
+        Some("refusedFrom")
+    );
+    let last = reader
+        .records()
+        .map(|row| row.unwrap().iter().next_back().unwrap().to_owned());
+    assert_eq!(last.collect::<Vec<_>>(), ["4.22", "4.22", ""]);
+}
+
+#[test]
+fn junit_and_sarif_say_it_and_fail_nothing() {
+    let report = Report::deserialize_from_str(&form("junit", &[])).unwrap();
+    let suite = &report.test_suites[0];
+    assert_eq!((suite.tests, suite.failures, suite.errors), (3, 0, 0));
+    let said: Vec<Option<&str>> = suite
+        .test_cases
+        .iter()
+        .map(|case| {
+            assert!(matches!(case.status, TestCaseStatus::Success { .. }));
+            case.system_out.as_ref().map(|out| out.as_str())
+        })
+        .collect();
+    assert_eq!(said, [Some(SAID), Some(SAID), None]);
+    let out = suite.system_out.as_ref().unwrap().as_str();
+    assert_eq!(out.lines().nth(1), Some(LINE));
+
+    let log: Value = serde_json::from_str(&form("sarif", &[])).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    for (result, name) in results.iter().zip(["old", "older"]) {
+        let title = format!("openshift-machine-api MachineSet/{name}");
+        assert_eq!(result["ruleId"], "RefusedLater");
+        assert_eq!(result["level"], "note");
+        let text = result["message"]["text"].as_str().unwrap();
+        assert!(
+            text.starts_with(&format!("{title}: version: 412.86")),
+            "{text}"
+        );
+        assert!(text.contains(&format!("\n{SAID}")), "{text}");
+    }
+}
+
+/// The command asks about the release and leaves out the one that was asked about; an exception is
+/// as good later as now.
+#[test]
+fn the_second_line_is_about_what_counts() {
+    let asked = form("text", &["--target", "4.18.3"]);
+    assert_eq!(asked.lines().nth(1), Some(LINE), "{asked}");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("exceptions.yaml");
+    let except = |set: &str| format!("- set: {set}\n  reason: r\n  until: 2099-12-31\n");
+    std::fs::write(&file, format!("exceptions:\n{}", except("old"))).unwrap();
+    let file_name = file.to_str().unwrap();
+    let one = form("text", &["--exceptions", file_name]);
+    assert!(
+        one.lines()
+            .nth(1)
+            .unwrap()
+            .starts_with("From 4.22 on 1 of 3 sets would be refused: "),
+        "{one}"
+    );
+    std::fs::write(
+        &file,
+        format!("exceptions:\n{}{}", except("old"), except("older")),
+    )
+    .unwrap();
+    let none = form("text", &["--exceptions", file_name, "--fail-on", "later"]);
+    assert!(!none.contains("From 4.22 on"), "{none}");
+}
+
+/// Each release with what it refuses; beside what is refused already.
+#[test]
+fn several_releases_are_named_in_order() {
+    let line = |limits: Value| {
+        let dir = tempfile::tempdir().unwrap();
+        let objects = objects(dir.path(), Some("4.16.3"));
+        let file = dir.path().join("policy.json");
+        std::fs::write(&file, policy(limits, json!([])).to_string()).unwrap();
+        let (out, _, _) = audit(&["--policy", file.to_str().unwrap(), "--from", &objects]);
+        let line = out.lines().nth(1).unwrap().to_owned();
+        line.split_once(": oc").unwrap().0.to_owned()
+    };
+    let deny = |beginning: &str| json!([{ "version": beginning }]);
+    let any = json!({ "deniedVersions": [] });
+    assert_eq!(
+        line(
+            json!([any, { "release": "4.22", "deniedVersions": deny("418.*") }, { "release": "5.0", "minimumRHCOSVersion": "9.6" }])
+        ),
+        "From 4.22 on 1 of 3 sets would be refused, from 5.0 on 3"
+    );
+    assert_eq!(
+        line(
+            json!([{ "deniedVersions": deny("412.*") }, { "release": "4.20", "minimumRHCOSVersion": "9.6" }])
+        ),
+        "From 4.20 on 1 more of 3 sets would be refused"
+    );
+    assert_eq!(
+        line(
+            json!([any, { "release": "4.20", "minimumRHCOSVersion": "9.2" }, { "release": "4.21", "deniedVersions": [] }])
+        ),
+        "In 4.20 2 of 3 sets would be refused"
+    );
+}
