@@ -187,7 +187,7 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
         .into());
     }
     let report = lint(&bytes);
-    if report.errors > 0 {
+    if report.is_misread() {
         let errors: String = report
             .findings
             .iter()

@@ -3,6 +3,7 @@
 //!
 //! `refresh` makes `published.txt.xz` anew from a clone of openshift/installer, and describes it.
 
+use crate::version::{ImageVersion, OcpMinor, Scheme};
 use lzma_rust2::XzReader;
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -139,6 +140,27 @@ impl PublishedImage {
     }
 }
 
+/// Tells whether an image was published for a release, of a stream where one is named: images before
+/// 4.19 name their release, later ones that of RHEL.
+pub(crate) fn is_of_release(
+    version: &ImageVersion,
+    release: OcpMinor,
+    stream: Option<&str>,
+) -> bool {
+    let rhel = match (version.ocp, version.rhel) {
+        (Some(ocp), _) => return ocp == release,
+        (None, Some(rhel)) if version.scheme == Scheme::RhelVersioned => (rhel.major, rhel.minor),
+        _ => return false,
+    };
+    let is_stream = |name| stream.is_none_or(|stream| stream == name);
+    match ((release.major, release.minor), rhel) {
+        ((4, 19..=21), rhel) => rhel == (9, Some(6)),
+        ((4, 22 | 23) | (5, 0), (9, Some(8))) => is_stream("rhel-9"),
+        ((4, 22 | 23) | (5, 0), (10, Some(2))) => is_stream("rhel-10"),
+        _ => false,
+    }
+}
+
 /// Tells whether it has the form of an AMI.
 pub(crate) fn is_ami(name: &str) -> bool {
     name.strip_prefix("ami-")
@@ -148,7 +170,6 @@ pub(crate) fn is_ami(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::version::ImageVersion;
 
     #[test]
     fn the_list_unpacks() {

@@ -9,6 +9,7 @@ mod families;
 mod issues;
 mod limit;
 mod machine;
+mod own_release;
 mod policy;
 mod published;
 pub mod shape;
@@ -23,6 +24,9 @@ use crate::text;
 use crate::yaml;
 use serde::Serialize;
 use shape::Shape;
+
+pub(crate) use own_release::OLD_RELEASES_REFUSED;
+use own_release::OWN_RELEASE_REFUSED;
 
 /// The mistake of a policy that lacks known issues: advice from one release of this program, while
 /// all others are about the policy alone.
@@ -97,6 +101,19 @@ impl LintReport {
             Severity::Error => self.errors += 1,
             Severity::Warning => self.warnings += 1,
         }
+    }
+
+    /// Tells whether nodes would ignore parts of the policy.
+    pub(crate) fn is_misread(&self) -> bool {
+        self.has_errors_beside(&[OWN_RELEASE_REFUSED, OLD_RELEASES_REFUSED])
+    }
+
+    /// Tells whether there are errors beside these mistakes.
+    pub(crate) fn has_errors_beside(&self, mistakes: &[&str]) -> bool {
+        let is_one = |finding: &&LintFinding| {
+            finding.severity == Severity::Error && mistakes.contains(&finding.mistake)
+        };
+        self.errors > self.findings.iter().filter(is_one).count()
     }
 
     /// Adds what is wrong with the policy for a cluster.
@@ -196,6 +213,7 @@ fn lint_json(text: &str) -> LintReport {
             let mut lint = Lint::default();
             structure::check(&mut lint, &whole, Shape::policy());
             policy::policy(&mut lint, &whole);
+            own_release::check(&mut lint, &whole, text);
             let mut report = lint.report;
             report
                 .findings

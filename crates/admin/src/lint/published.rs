@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 /// The newest release of each major that this version of skewguard knows images of.
-const NEWEST_RELEASES: [OcpMinor; 2] = [
+pub(super) const NEWEST_RELEASES: [OcpMinor; 2] = [
     OcpMinor {
         major: 4,
         minor: 23,

@@ -1,9 +1,9 @@
 //! Published images, as the ConfigMap of their release would have them (pure).
 
 use crate::audit::cluster::stream::{OwnImage, PUBLISHED_BY_NAME};
-use crate::data::{PUBLISHED, PublishedImage};
+use crate::data::{PUBLISHED, PublishedImage, is_of_release};
 use crate::platform::Platform;
-use crate::version::{ImageVersion, OcpMinor, RhelVersion, Scheme};
+use crate::version::{ImageVersion, OcpMinor, RhelVersion};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -21,8 +21,8 @@ pub(super) fn published(
     for image in &PUBLISHED.images {
         if image.version != last {
             last = image.version;
-            of_release =
-                version_of(image).filter(|version| is_of(version, release, stream.or(default)));
+            of_release = version_of(image)
+                .filter(|version| is_of_release(version, release, stream.or(default)));
         }
         if let Some(version) = &of_release {
             let of_stream = |own| OwnImage {
@@ -61,21 +61,6 @@ pub(super) fn version_of(image: &PublishedImage) -> Option<ImageVersion> {
         return Some(version);
     }
     ImageVersion::from_image_name(image.version)
-}
-
-fn is_of(version: &ImageVersion, release: OcpMinor, stream: Option<&str>) -> bool {
-    let rhel = match (version.ocp, version.rhel) {
-        (Some(ocp), _) => return ocp == release,
-        (None, Some(rhel)) if version.scheme == Scheme::RhelVersioned => (rhel.major, rhel.minor),
-        _ => return false,
-    };
-    let is_stream = |name| stream.is_none_or(|stream| stream == name);
-    match ((release.major, release.minor), rhel) {
-        ((4, 19..=21), rhel) => rhel == (9, Some(6)),
-        ((4, 22 | 23) | (5, 0), (9, Some(8))) => is_stream("rhel-9"),
-        ((4, 22 | 23) | (5, 0), (10, Some(2))) => is_stream("rhel-10"),
-        _ => false,
-    }
 }
 
 /// The stream of an image of this release, where it has several.

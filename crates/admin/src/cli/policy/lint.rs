@@ -78,9 +78,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 }
                 let mut report = lint(&bytes);
                 if let Some(objects) = &cluster {
-                    let refused = match report.errors {
-                        0 => refused_own(objects, &policy_input(&name, &for_nodes(bytes))),
-                        _ => Err("it has errors"),
+                    let refused = match report.is_misread() {
+                        false => refused_own(objects, &policy_input(&name, &for_nodes(bytes))),
+                        true => Err("it has errors"),
                     };
                     match refused {
                         Ok(refused) => report.add(refused.iter().map(refuses_own)),

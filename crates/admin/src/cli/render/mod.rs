@@ -4,7 +4,7 @@
 mod in_cluster;
 
 use super::{Exit, Failure, Io, named, read_file, read_once};
-use crate::lint::{KNOWN_ISSUE_MISSING, Severity, lint};
+use crate::lint::{KNOWN_ISSUE_MISSING, OLD_RELEASES_REFUSED, Severity, lint};
 use crate::policy;
 use crate::render::binary::{Binary, Compression, MAX_BINARY};
 use crate::render::ignition::Spec;
@@ -358,6 +358,9 @@ fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
     let mut errors = String::new();
     for finding in &report.findings {
         match finding.severity {
+            Severity::Error if finding.mistake == OLD_RELEASES_REFUSED => {
+                drop(write!(io.err, "{}", finding.shown(&name)));
+            }
             Severity::Error => errors.push_str(&finding.shown(&name)),
             // Which policy to put on nodes is decided by now.
             Severity::Warning if finding.mistake == KNOWN_ISSUE_MISSING => {}
@@ -365,7 +368,7 @@ fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
             Severity::Warning => drop(write!(io.err, "{}", finding.shown(&name))),
         }
     }
-    if report.errors > 0 {
+    if report.has_errors_beside(&[OLD_RELEASES_REFUSED]) {
         return Err(format!(
             "{name} is not a policy to put on nodes (`oc skewguard policy lint` checks it)\n{}",
             errors.trim_end()
