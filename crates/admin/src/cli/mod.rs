@@ -13,7 +13,7 @@ mod why;
 
 pub use skewguard_core::command::{Exit, Io};
 
-use crate::lint::{Severity, lint};
+use crate::lint::{OLD_RELEASES_REFUSED, Severity, lint};
 use crate::operator;
 use crate::policy::MAX_BYTES;
 use crate::policy::fields::KIND;
@@ -186,8 +186,9 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
         )
         .into());
     }
-    let report = lint(&bytes);
+    let mut report = lint(&bytes);
     if report.is_misread() {
+        report.forget(OLD_RELEASES_REFUSED);
         let errors: String = report
             .findings
             .iter()

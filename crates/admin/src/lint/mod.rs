@@ -103,6 +103,18 @@ impl LintReport {
         }
     }
 
+    /// Leaves a mistake out, where more is known.
+    pub(crate) fn forget(&mut self, mistake: &str) {
+        let is_it = |finding: &LintFinding| finding.mistake == mistake;
+        for finding in self.findings.iter().filter(|finding| is_it(finding)) {
+            match finding.severity {
+                Severity::Error => self.errors -= 1,
+                Severity::Warning => self.warnings -= 1,
+            }
+        }
+        self.findings.retain(|finding| !is_it(finding));
+    }
+
     /// Tells whether nodes would ignore parts of the policy.
     pub(crate) fn is_misread(&self) -> bool {
         self.has_errors_beside(&[OWN_RELEASE_REFUSED, OLD_RELEASES_REFUSED])

@@ -147,7 +147,9 @@ fn a_policy_is_made_from_a_clusters_release_pools_and_streams() {
     // What is written has no mistakes, and the cluster's operator is followed.
     let desk = Desk::new(&objects);
     std::fs::write(desk.file("policy.json"), &out).unwrap();
-    let (lint, _, exit) = run(&["policy", "lint", desk.file("policy.json").to_str().unwrap()]);
+    let [policy, from] = ["policy.json", "objects.json"].map(|name| desk.file(name));
+    let [policy, from] = [&policy, &from].map(|path| path.to_str().unwrap());
+    let (lint, _, exit) = run(&["policy", "lint", policy, "--from", from]);
     assert!(
         exit == Exit::Done && lint.ends_with("no mistakes found\n"),
         "{lint}"
@@ -245,7 +247,11 @@ fn lint_says_that_the_clusters_own_image_is_refused() {
     ] {
         let (out, err, exit) = lint(too_new.clone(), from, &[]);
         assert_eq!(exit, Exit::Failed, "{from}: {err}");
-        assert!(out.ends_with("policy.json: no mistakes found\n"), "{out}");
+        assert!(out.ends_with("policy.json: 0 errors, 1 warning\n"), "{out}");
+        assert!(
+            out.contains("limits[0]: the limit applies to 4.8 to 4.21"),
+            "{out}"
+        );
         let words = format!("policy.json: not compared with the cluster: {why}");
         assert!(err.contains(&words), "{from}: {err}");
     }

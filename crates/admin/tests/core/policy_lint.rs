@@ -263,7 +263,8 @@ fn no_beginning_of_a_real_version_is_called_impossible() {
             policy["limits"][0] =
                 json!({ "deniedVersions": [{ "version": format!("{}*", &version[..end]) }] });
             let report = lint(policy.to_string().as_bytes());
-            assert_eq!(report.errors, 0, "{report:#?}");
+            // What denies all of a release does what it says.
+            assert!(!report.is_misread(), "{report:#?}");
         }
     }
 }

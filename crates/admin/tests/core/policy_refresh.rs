@@ -48,7 +48,10 @@ skewguard: replaced NoDaemonForRHEL8: it differs in targets from the one that th
 skewguard: replaced VSphereOrderingCycle: it differs in effect from the one that this version of skewguard ships
 "
     );
-    assert_eq!(lint(out.as_bytes()).findings, []);
+    // Its limit is the author's.
+    let mistakes = lint(out.as_bytes()).findings.into_iter();
+    let mistakes: Vec<_> = mistakes.map(|finding| finding.mistake).collect();
+    assert_eq!(mistakes, ["OldReleasesRefused"]);
     // The same as `policy init` has, and nothing else is touched.
     let of_init: Vec<Value> = issues(&STARTER);
     assert_eq!(issues(&out), of_init);

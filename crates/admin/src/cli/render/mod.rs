@@ -358,12 +358,9 @@ fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
     let mut errors = String::new();
     for finding in &report.findings {
         match finding.severity {
-            Severity::Error if finding.mistake == OLD_RELEASES_REFUSED => {
-                drop(write!(io.err, "{}", finding.shown(&name)));
-            }
-            Severity::Error => errors.push_str(&finding.shown(&name)),
             // Which policy to put on nodes is decided by now.
-            Severity::Warning if finding.mistake == KNOWN_ISSUE_MISSING => {}
+            _ if [KNOWN_ISSUE_MISSING, OLD_RELEASES_REFUSED].contains(&finding.mistake) => {}
+            Severity::Error => errors.push_str(&finding.shown(&name)),
             // Where nobody reads it, it is lost.
             Severity::Warning => drop(write!(io.err, "{}", finding.shown(&name))),
         }
