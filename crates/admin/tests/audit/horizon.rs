@@ -195,10 +195,10 @@ fn every_form_says_until_when() {
         "{text}"
     );
     let rows = "\
-allowed  MachineSet/old    412.86.202301311551-0  -/2
-allowed  MachineSet/older  412.86.202301311551-0  -/2
+allowed  MachineSet/old    412.86.202301311551-0  -/1
+allowed  MachineSet/older  412.86.202301311551-0  -/1
          allowed, until 4.22: boot image is OCP 4.12; the minimum is 4.13.0
-allowed  MachineSet/now    418.94.202511191518-0  -/2
+allowed  MachineSet/now    418.94.202511191518-0  -/1
 ";
     assert!(text.contains(rows), "{text}");
     let wide = form("wide", &[]);

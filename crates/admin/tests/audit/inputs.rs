@@ -193,13 +193,16 @@ fn files_are_of_the_nearest_cluster() {
     let stray = format!(
         "\"{root}/stray.json\": \"may be of any of several clusters: keep the files of each in a folder or an archive of its own\""
     );
-    let row = |id: &str, unread: &str| (id.to_owned(), format!("w-of-{id}"), unread.to_owned());
+    let row = |name: &str, id: &str, unread: &str| {
+        (name.to_owned(), format!("w-of-{id}"), unread.to_owned())
+    };
+    // By the name of the folder that has its files alone.
     assert_eq!(
         rows,
         [
-            row("id-1", &stray),
-            row("id-2", &stray),
-            row("id-3", &stray)
+            row("hosted", "id-3", &stray),
+            row("mg.1", "id-1", &stray),
+            row("mg.2", "id-2", &stray)
         ]
     );
     assert_eq!(exit, Exit::Failed);

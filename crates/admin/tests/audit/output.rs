@@ -142,7 +142,12 @@ fn machines_that_do_not_come_up_are_counted_and_named() {
     // One more waits in the fixture.
     let says = "\n26 Machines wait to become a Node, the oldest for ";
     assert_eq!(out.matches(says).count(), 1, "{out}");
-    assert_eq!(out.matches(": oc skewguard why\n").count(), 1, "{out}");
+    assert_eq!(
+        out.matches(": oc skewguard why --from objects.json\n")
+            .count(),
+        1,
+        "{out}"
+    );
     let (out, _, _) = audit_text(&whole.to_string(), &["-o", "wide"]);
     let says =
         "\nnot joined: Machine openshift-machine-api/c1-old-x7 of MachineSet c1-old is Provisioned";

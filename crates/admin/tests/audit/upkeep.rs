@@ -41,8 +41,8 @@ fn gcp_images_of_other_projects_are_nobodys() {
     assert_eq!(
         remedy(&audit, "c1-mkt"),
         "set spec.template.spec.providerSpec.value.disks[0].image to the newest image of the same product of Google Cloud's marketplace, because the \
-         standard image drops the subscription: gcloud compute images list --project redhat-marketplace-public --no-standard-images \
-         --filter='name~^redhat-coreos-ocp-' --sort-by=~creationTimestamp"
+         standard image drops the subscription: `gcloud compute images list --project redhat-marketplace-public --no-standard-images \
+         --filter='name~^redhat-coreos-ocp-' --sort-by=~creationTimestamp`"
     );
     assert_eq!(of(&audit, "c1-mkt")["patch"], Value::Null);
     assert_eq!(
@@ -179,7 +179,7 @@ fn amis_that_are_not_the_operators() {
     );
     assert_eq!(
         remedy(&found, "c1-mkt"),
-        "ask whose AMI it is: aws ec2 describe-images --region eu-central-1 --image-ids ami-0b9620e51a0f7930b --query 'Images[].[OwnerId,Name]'. If it \
+        "ask whose AMI it is: `aws ec2 describe-images --region eu-central-1 --image-ids ami-0b9620e51a0f7930b --query 'Images[].[OwnerId,Name]'`. If it \
          is of AWS Marketplace (679593333241), use the newest image of the same product (the product ID is the end of the image name): the standard AMI drops the \
          subscription. If not, set spec.template.spec.providerSpec.value.ami.id to ami-0db5da1b3b5ad90dc: 9.8.20260428-0, this cluster's own"
     );

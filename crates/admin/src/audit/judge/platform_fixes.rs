@@ -120,7 +120,7 @@ pub(crate) fn ask_the_owner(set: &Set, lookup: &Lookup<'_>, remedy: Remedy) -> R
     let otherwise = remedy.text.unwrap_or_default();
     Remedy {
         text: Some(format!(
-            "ask whose AMI it is: aws ec2 describe-images{region} --image-ids {ami} --query 'Images[].[OwnerId,Name]'. If it is of AWS Marketplace \
+            "ask whose AMI it is: `aws ec2 describe-images{region} --image-ids {ami} --query 'Images[].[OwnerId,Name]'`. If it is of AWS Marketplace \
              (679593333241), use the newest image of the same product (the product ID is the end of the image name): the standard AMI drops the subscription. If not, {otherwise}"
         )),
         version: remedy.version,
@@ -270,8 +270,8 @@ fn gcp_marketplace(set: &Set) -> Option<Remedy> {
     let product: Vec<&str> = name.split('-').take(3).collect();
     let product = Some(product.join("-")).filter(|product| is_plain(product));
     Some(Remedy::words(format!(
-        "{}, because the standard image drops the subscription: gcloud compute images list --project redhat-marketplace-public \
-         --no-standard-images --filter='name~^{}-' --sort-by=~creationTimestamp",
+        "{}, because the standard image drops the subscription: `gcloud compute images list --project redhat-marketplace-public \
+         --no-standard-images --filter='name~^{}-' --sort-by=~creationTimestamp`",
         change(
             set,
             "the newest image of the same product of Google Cloud's marketplace"
@@ -338,8 +338,8 @@ fn azure_plan(set: &Set) -> Option<Remedy> {
     }
     let path = set.path;
     Some(Remedy::words(format!(
-        "set {path}image.version to the newest one of the same product, because another product drops the plan: az vm image list --all --publisher \
-         {publisher} --offer {offer} --sku {sku} --query '[].version'"
+        "set {path}image.version to the newest one of the same product, because another product drops the plan: `az vm image list --all --publisher \
+         {publisher} --offer {offer} --sku {sku} --query '[].version'`"
     )))
 }
 

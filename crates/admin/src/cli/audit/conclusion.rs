@@ -1,8 +1,7 @@
 //! The conclusion of an audit: one sentence, and the next step (pure).
 
-use super::forms::shell::word;
 use super::later::{Later, LaterCounts};
-use super::next::next;
+use super::next::{AuditRequest, Below, next};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::Exit;
@@ -84,36 +83,15 @@ pub(crate) struct Conclusion {
     pub(super) later: Option<Later>,
     /// The next step; empty where nothing has to be done.
     pub(super) next: String,
+    /// What the next step is below, where it is no command.
+    below: Option<Below>,
+    /// The command that shows all of it.
+    whole: String,
+    /// The command that says why a Machine is no Node.
+    pub(super) why: String,
     pub(super) exit: Exit,
     /// The numbers of the sentence, each with a class of HTML and a word.
     pub(super) figures: Vec<(&'static str, usize, &'static str)>,
-}
-
-/// The request for the audit.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct AuditRequest {
-    /// The arguments that make the same audit again, each after a space, without the release.
-    pub(crate) arguments: String,
-    /// What files of others need beside them.
-    pub(crate) form: &'static str,
-    /// The policy that was named, as a word of a command.
-    pub(crate) policy: Option<String>,
-    /// The release that was asked about instead of the cluster's own.
-    pub(crate) target: Option<String>,
-}
-
-impl AuditRequest {
-    /// The command that asks about a release; `None` is each cluster's own.
-    pub(super) fn command(&self, target: Option<&str>) -> String {
-        let target = target.map(|release| format!(" --target {}", word(release)));
-        let Self {
-            arguments, form, ..
-        } = self;
-        format!(
-            "oc skewguard audit{arguments}{}{form}",
-            target.unwrap_or_default()
-        )
-    }
 }
 
 impl Conclusions {
@@ -124,7 +102,7 @@ impl Conclusions {
             let asked = asked(&cluster.context);
             let counts = Counts::of(std::slice::from_ref(cluster));
             let next = next(&counts, audit, &asked);
-            Some(counts.conclude(&asked, next))
+            Some(counts.conclude(&asked, next, &asked))
         };
         let each: Vec<Option<Conclusion>> = fleet.items.iter().map(of).collect();
         let all = match &*each {
@@ -145,12 +123,44 @@ fn of_all(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Conclusio
         changes.lost.clone_from(&since.gone);
     }
     let worst = fleet.items.iter().find(|cluster| cluster.audit.is_some());
+    let is_later = |cluster: &&ClusterAudit| {
+        LaterCounts::of(std::slice::from_ref(*cluster))
+            .first()
+            .is_some()
+    };
+    let later = fleet.items.iter().find(is_later).or(worst);
+    let later = asked(later.map_or("", |later| &later.context));
     let asked = asked(worst.map_or("", |worst| &worst.context));
     let next = match worst.filter(|_| counts.exit() != Exit::Done) {
         Some(_) => asked.command(asked.target.as_deref()),
         None => String::new(),
     };
-    counts.conclude(&asked, next)
+    counts.conclude(&asked, (next, None), &later)
+}
+
+impl Conclusion {
+    /// The next step where this audit is shown: what has nothing below is the command that shows it.
+    pub(super) fn next_above(&self, audit: Option<&BootImageAudit>) -> &str {
+        let is_there = |below: Below| audit.is_some_and(|audit| below.is_in(audit));
+        match self.below {
+            Some(below) if !is_there(below) => &self.whole,
+            _ => &self.next,
+        }
+    }
+
+    /// The same with a command as the next step.
+    pub(super) fn without_pointing(&self) -> Self {
+        Self {
+            next: self.next_above(None).to_owned(),
+            below: None,
+            ..self.clone()
+        }
+    }
+
+    /// Tells whether the next step points at this.
+    pub(super) fn points_at(&self, below: Below) -> bool {
+        self.below == Some(below)
+    }
 }
 
 /// The numbers that decide. Sets with an exception count there alone.
@@ -282,7 +292,13 @@ impl Counts {
         }
     }
 
-    fn conclude(&self, asked: &AuditRequest, next: String) -> Conclusion {
+    /// `later` is the request for what a later release would refuse.
+    fn conclude(
+        &self,
+        asked: &AuditRequest,
+        (next, below): (String, Option<Below>),
+        later: &AuditRequest,
+    ) -> Conclusion {
         let exit = self.exit();
         let readiness = match (self.counted(), exit) {
             ((1.., _), _) => Readiness::NotReady,
@@ -305,8 +321,14 @@ impl Counts {
         Conclusion {
             readiness,
             sentence: sentence + ".",
-            later: self.later(asked),
+            later: self.later(later),
             next,
+            below,
+            whole: asked.whole(),
+            why: match self.is_list {
+                true => AuditRequest::default().why(),
+                false => asked.why(),
+            },
             exit,
             figures: self.figures(),
         }

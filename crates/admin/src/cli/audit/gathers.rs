@@ -5,6 +5,7 @@ use super::fleet::no_sets;
 use crate::audit::Origin;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::clock;
+use crate::text::printable;
 use skewguard_cluster::files::gathers::Gathers;
 use skewguard_cluster::files::input;
 use std::collections::BTreeMap;
@@ -36,15 +37,32 @@ pub(super) fn read(request: &Request<'_>, gathers: &Gathers) -> (FleetAudit, Pat
         .filter_map(|(_, _, name, _)| name.clone())
         .collect();
     let is_one = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let folders: Vec<Option<String>> = (0..read.len())
+        .map(|n| folder_name(&of(gathers, n, from)))
+        .collect();
+    let is_one_folder = |folder: &String| {
+        let same = folders.iter().flatten().filter(|other| *other == folder);
+        same.count() == 1 && !names.contains(folder)
+    };
     let mut paths = Paths::new();
     let clusters = read.into_iter().map(|(n, id, name, audit)| {
-        let name = name.filter(is_one).unwrap_or(id);
+        let folder = folders.get(n).cloned().flatten().filter(is_one_folder);
+        let name = name.filter(is_one).or(folder).unwrap_or(id);
         paths.insert(name.clone(), of(gathers, n, from));
         ClusterAudit::of(name, audit)
     });
     let clusters = clusters.collect();
     let now = clock::time(SystemTime::now());
     (FleetAudit::of(clusters, now), paths)
+}
+
+/// The name of the only folder.
+fn folder_name(paths: &[PathBuf]) -> Option<String> {
+    let [path] = paths else {
+        return None;
+    };
+    let path = path.canonicalize().ok().filter(|path| path.is_dir())?;
+    Some(printable(path.file_name()?.to_str()?))
 }
 
 /// What has files of this cluster alone: what was named, else a folder in it. None is in an archive.

@@ -32,6 +32,7 @@ use exceptions::Exceptions;
 use forms::terminal::Terminal;
 use forms::text::Detail;
 use forms::{commands, csv, html, junit, markdown, sarif, shell, text};
+use next::AuditRequest;
 use places::Places;
 use skewguard_cluster::files::input::{self, Files};
 use std::io::IsTerminal;
@@ -351,11 +352,11 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
 }
 
 /// The arguments that ask once more about the cluster of this context or these files, or the only one.
-fn asked(args: &Args, name: &str, paths: &gathers::Paths) -> conclusion::AuditRequest {
+fn asked(args: &Args, name: &str, paths: &gathers::Paths) -> AuditRequest {
     let word = |path: &PathBuf| shell::word(&path.to_string_lossy());
     let own = paths.get(name);
     let from = own.filter(|own| !own.is_empty()).unwrap_or(&args.from);
-    let mut arguments = String::new();
+    let (mut arguments, mut source) = (String::new(), String::new());
     for (name, paths) in [
         ("policy", args.policy.as_slice()),
         ("kubeconfig", args.kubeconfig.as_slice()),
@@ -365,7 +366,11 @@ fn asked(args: &Args, name: &str, paths: &gathers::Paths) -> conclusion::AuditRe
     ] {
         let words: Vec<String> = paths.iter().map(word).collect();
         if !words.is_empty() {
-            arguments += &format!(" --{name} {}", words.join(" "));
+            let words = format!(" --{name} {}", words.join(" "));
+            arguments += &words;
+            if ["kubeconfig", "from"].contains(&name) {
+                source += &words;
+            }
         }
     }
     let context = match name {
@@ -374,10 +379,13 @@ fn asked(args: &Args, name: &str, paths: &gathers::Paths) -> conclusion::AuditRe
         context => Some(context),
     };
     if let Some(context) = context {
-        arguments += &format!(" --context {}", shell::word(context));
+        let word = format!(" --context {}", shell::word(context));
+        arguments += &word;
+        source += &word;
     }
-    conclusion::AuditRequest {
+    AuditRequest {
         arguments,
+        source,
         // What has files of others, too, shows all of them.
         form: if own.is_some_and(Vec::is_empty) {
             " -o wide"

@@ -1,21 +1,87 @@
 //! The next step after an audit (pure).
 
-use super::conclusion::{AuditRequest, Counts, STARTER_NAME, is_open};
+use super::conclusion::{Counts, STARTER_NAME, is_open};
+use super::forms::facts::{lookup_helps, remedies};
+use super::forms::shell::word;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::version::Release;
 
-/// The next step for a cluster alone; empty where nothing has to be done.
-pub(super) fn next(counts: &Counts, audit: &BootImageAudit, asked: &AuditRequest) -> String {
+/// The request for the audit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct AuditRequest {
+    /// The arguments that make the same audit again, each after a space, without the release.
+    pub(crate) arguments: String,
+    /// Those that name the cluster, for other commands.
+    pub(crate) source: String,
+    /// What files of others need beside them.
+    pub(crate) form: &'static str,
+    /// The policy that was named, as a word of a command.
+    pub(crate) policy: Option<String>,
+    /// The release that was asked about instead of the cluster's own.
+    pub(crate) target: Option<String>,
+}
+
+impl AuditRequest {
+    /// The command that asks about a release; `None` is each cluster's own.
+    pub(super) fn command(&self, target: Option<&str>) -> String {
+        format!("{}{}", self.begin(target), self.form)
+    }
+
+    fn begin(&self, target: Option<&str>) -> String {
+        let target = target.map(|release| format!(" --target {}", word(release)));
+        let target = target.unwrap_or_default();
+        format!("oc skewguard audit{}{target}", self.arguments)
+    }
+
+    /// The command that shows all of it.
+    pub(super) fn whole(&self) -> String {
+        format!("{} -o wide", self.begin(self.target.as_deref()))
+    }
+
+    /// The command that says why a Machine is no Node.
+    pub(super) fn why(&self) -> String {
+        format!("oc skewguard why{}", self.source)
+    }
+}
+
+/// A part of what is shown, at which the next step points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Below {
+    Change,
+    Know,
+    Reason,
+    Unread,
+}
+
+impl Below {
+    /// Tells whether an audit has such a part.
+    pub(super) fn is_in(self, audit: &BootImageAudit) -> bool {
+        match self {
+            Self::Change => !remedies(audit).is_empty(),
+            Self::Know => !lookup_helps(audit).is_empty(),
+            Self::Reason => audit.sets.iter().any(|set| !set.would_be_allowed()),
+            Self::Unread => !audit.unread.is_empty(),
+        }
+    }
+}
+
+/// The next step for a cluster alone, and where it is said; empty where nothing has to be done.
+pub(super) fn next(
+    counts: &Counts,
+    audit: &BootImageAudit,
+    asked: &AuditRequest,
+) -> (String, Option<Below>) {
     if counts.hidden == 0 && counts.has_no_changes() {
-        String::new()
+        (String::new(), None)
     } else if counts.refused > 0 {
         mend(audit, asked)
     } else if counts.open() > 0 {
         know(audit)
     } else if counts.hidden + counts.makers > 0 {
-        "see below what was not read, and audit again".to_owned()
+        let words = "see below what was not read, and audit again";
+        (words.to_owned(), Some(Below::Unread))
     } else {
-        ready(audit, asked)
+        (ready(audit, asked), None)
     }
 }
 
@@ -54,21 +120,24 @@ pub(super) fn is_own_release(audit: &BootImageAudit, asked: &str) -> bool {
     asked.is_some() && own.and_then(minor) == asked
 }
 
-fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> String {
+const CHANGE: &str = "see below what to change";
+
+fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> (String, Option<Below>) {
     let is_mended =
         |set: &SetAudit| set.would_be_refused() && !set.is_excepted() && set.patch.is_some();
     // The images of another release than the cluster's own are no fix yet.
     let target = asked.target.as_deref();
     let is_own = target.is_none_or(|target| is_own_release(audit, target));
     if is_own && audit.sets.iter().any(is_mended) {
-        format!("{} --print-commands fix", asked.command(target))
+        let command = format!("{} --print-commands fix", asked.begin(target));
+        (command, None)
     } else {
-        "see below what to change".to_owned()
+        (CHANGE.to_owned(), Some(Below::Change))
     }
 }
 
 /// The script that makes most unknown versions known, where one does; else what is said below.
-fn know(audit: &BootImageAudit) -> String {
+fn know(audit: &BootImageAudit) -> (String, Option<Below>) {
     let script = |name: &str| {
         let command = format!("oc skewguard audit --print-commands {name}");
         let helps = |set: &SetAudit| {
@@ -77,21 +146,25 @@ fn know(audit: &BootImageAudit) -> String {
         };
         audit.sets.iter().any(helps).then_some(command)
     };
-    script("labels")
-        .or_else(|| script("alephs"))
-        .unwrap_or_else(|| below(audit).to_owned())
+    match script("labels").or_else(|| script("alephs")) {
+        Some(command) => (command, None),
+        None => {
+            let (words, below) = below(audit);
+            (words.to_owned(), Some(below))
+        }
+    }
 }
 
 /// The place of the text that says what to do about open sets.
-fn below(audit: &BootImageAudit) -> &'static str {
+fn below(audit: &BootImageAudit) -> (&'static str, Below) {
     let any = |is: fn(&SetAudit) -> bool| audit.sets.iter().filter(|set| is_open(set)).any(is);
     if any(|set| set.to_know.is_some()) {
-        "see below what makes them known"
+        ("see below what makes them known", Below::Know)
     } else if any(|set| set.remedy.is_some()) {
-        "see below what to change"
+        (CHANGE, Below::Change)
     } else if any(|set| set.boot_image.is_none()) {
-        "see below why they are not known"
+        ("see below why they are not known", Below::Reason)
     } else {
-        "see below why they are not decided"
+        ("see below why they are not decided", Below::Reason)
     }
 }

@@ -55,8 +55,19 @@ fn policy(audit: &BootImageAudit) -> String {
 /// The title of joined nodes that the update breaks, and those that it may break.
 pub(in crate::cli::audit) const BIRTHS: &str = "Joined nodes that the update breaks";
 
-/// The names of sets, by what is true of them.
-pub(in crate::cli::audit) type Named<'a, K> = BTreeMap<K, Vec<&'a SetAudit>>;
+/// The names of sets, by what is true of them: what is only true of excepted sets comes last.
+pub(in crate::cli::audit) type Named<'a, K> = Vec<(K, Vec<&'a SetAudit>)>;
+
+/// The sets by their keys, each key in order.
+fn named<'a, K: Ord>(sets: impl Iterator<Item = (K, &'a SetAudit)>) -> Named<'a, K> {
+    let mut all: BTreeMap<K, Vec<&SetAudit>> = BTreeMap::new();
+    for (key, set) in sets {
+        all.entry(key).or_default().push(set);
+    }
+    let mut named: Named<'_, K> = all.into_iter().collect();
+    named.sort_by_key(|(_, sets)| sets.iter().all(|set| set.is_excepted()));
+    named
+}
 
 /// Things to do, each with its sets: remedies, then what makes versions known.
 pub(in crate::cli::audit) fn to_do(audit: &BootImageAudit) -> Vec<(Vec<&SetAudit>, String)> {
@@ -64,32 +75,24 @@ pub(in crate::cli::audit) fn to_do(audit: &BootImageAudit) -> Vec<(Vec<&SetAudit
     let remedies = remedies.map(|((_, remedy), sets)| (sets, remedy));
     let helps = lookup_helps(audit).into_iter();
     let helps = helps.map(|(help, sets)| (sets, help.to_owned()));
-    remedies.chain(helps).collect()
+    let mut all: Vec<_> = remedies.chain(helps).collect();
+    all.sort_by_key(|(sets, _)| sets.iter().all(|set| set.is_excepted()));
+    all
 }
 
 /// The refused and undecided sets by platform and remedy.
 pub(in crate::cli::audit) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, String)> {
-    let mut remedies = Named::new();
-    for set in audit.sets.iter().filter(|set| !set.would_be_allowed()) {
-        if let Some(advice) = set.advice() {
-            let platform = set.platform.as_deref().unwrap_or("other");
-            let sets: &mut Vec<_> = remedies.entry((platform, advice)).or_default();
-            sets.push(set);
-        }
-    }
-    remedies
+    let open = audit.sets.iter().filter(|set| !set.would_be_allowed());
+    named(open.filter_map(|set| {
+        let platform = set.platform.as_deref().unwrap_or("other");
+        Some(((platform, set.advice()?), set))
+    }))
 }
 
 /// The sets of unknown version, by what makes it known.
 pub(in crate::cli::audit) fn lookup_helps(audit: &BootImageAudit) -> Named<'_, &str> {
-    let mut lookup_helps = Named::new();
-    for set in &audit.sets {
-        if let Some(help) = &set.to_know {
-            let sets: &mut Vec<_> = lookup_helps.entry(help.as_str()).or_default();
-            sets.push(set);
-        }
-    }
-    lookup_helps
+    let sets = audit.sets.iter();
+    named(sets.filter_map(|set| Some((set.to_know.as_deref()?, set))))
 }
 
 /// `a, b and 3 more`.
@@ -148,7 +151,7 @@ pub(in crate::cli::audit) fn waiting(audit: &BootImageAudit) -> Vec<String> {
     sets.into_iter().map(says).collect()
 }
 
-/// The number of machines that have not joined, and the command that says why.
+/// The number of machines that have not joined.
 pub(in crate::cli::audit) fn wait(audit: &BootImageAudit) -> Option<String> {
     let all = &audit.provisioned;
     let now = audit.origin.as_ref().map(|origin| origin.time.as_str());
@@ -162,9 +165,7 @@ pub(in crate::cli::audit) fn wait(audit: &BootImageAudit) -> Option<String> {
         (_, None) => ("wait", String::new()),
     };
     let machines = count(all.len(), "Machine", "Machines");
-    Some(format!(
-        "{machines} {wait} to become a Node{age}: oc skewguard why"
-    ))
+    Some(format!("{machines} {wait} to become a Node{age}"))
 }
 
 /// From one time to a later one, in its largest unit.

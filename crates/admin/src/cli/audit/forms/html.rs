@@ -36,7 +36,7 @@ pub(crate) fn render(fleet: &FleetAudit, conclusions: &Conclusions) -> String {
             (part(audit, &conclusions.all, Level::Page))
             (footer("audit"))
         } @else {
-            (conclusion(&conclusions.all))
+            (conclusion(&conclusions.all, None))
             (tiles(&conclusions.all))
             h2 { "Clusters" }
             (clusters(fleet))
@@ -75,7 +75,8 @@ impl Level {
 /// A cluster.
 fn part(audit: &BootImageAudit, conclusion: &Conclusion, level: Level) -> Markup {
     html! {
-        (self::conclusion(conclusion))
+        (place(audit))
+        (self::conclusion(conclusion, Some(audit)))
         (tiles(conclusion))
         (chart(audit, level))
         (to_do(audit, level))
@@ -85,11 +86,30 @@ fn part(audit: &BootImageAudit, conclusion: &Conclusion, level: Level) -> Markup
             p { (KEEP) " " (kind) "s:" }
             pre { code { (command) } }
         }
-        (list("Machines that have not become nodes", waiting(audit), level))
+        (machines(audit, conclusion, level))
         (list("Warnings, and what was not read", doubts(audit), level))
         (level.heading("What was audited"))
-        dl { @for (name, value) in head(audit) { dt { (name) } dd { (value) } } }
+        dl { @for (name, value) in head(audit) { dt { (name) } dd { (marked(&value)) } } }
         (oldest(audit, level))
+    }
+}
+
+/// The cluster, and when it was read.
+fn place(audit: &BootImageAudit) -> Markup {
+    let facts = head(audit).into_iter();
+    let facts = facts.filter(|(name, _)| *name != "policy");
+    let facts = facts.map(|(name, value)| format!("{name} {value}"));
+    html! { p.soft { (facts.collect::<Vec<_>>().join(" · ")) } }
+}
+
+/// Machines that have not joined, and the command that says why.
+fn machines(audit: &BootImageAudit, conclusion: &Conclusion, level: Level) -> Markup {
+    let waiting = waiting(audit);
+    html! {
+        @if !waiting.is_empty() {
+            (list("Machines that have not become nodes", waiting, level))
+            p { "Why: " code { (conclusion.why) } }
+        }
     }
 }
 
@@ -123,7 +143,8 @@ fn page(title: &str, body: &Markup) -> String {
     page.into_string() + "\n"
 }
 
-fn conclusion(conclusion: &Conclusion) -> Markup {
+fn conclusion(conclusion: &Conclusion, audit: Option<&BootImageAudit>) -> Markup {
+    let next = conclusion.next_above(audit);
     let class = match conclusion.readiness {
         Readiness::Ready => Word::Allowed,
         Readiness::NotReady => Word::Refused,
@@ -135,10 +156,10 @@ fn conclusion(conclusion: &Conclusion) -> Markup {
             @if let Some(later) = &conclusion.later {
                 p { (later.sentence) ": " code { (later.command) } }
             }
-            @if conclusion.next.starts_with("oc ") {
-                p { "Next: " code { (conclusion.next) } }
-            } @else if !conclusion.next.is_empty() {
-                p { "Next: " (conclusion.next) }
+            @if next.starts_with("oc ") {
+                p { "Next: " code { (next) } }
+            } @else if !next.is_empty() {
+                p { "Next: " (marked(next)) }
             }
         }
     }
@@ -239,10 +260,15 @@ fn to_do(audit: &BootImageAudit, level: Level) -> Markup {
 
 /// Prose, in which commands stand between backticks.
 fn marked(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // One without an end is text.
+    let has_ends = parts.len() % 2 == 1;
     html! {
-        @for (n, part) in text.split('`').enumerate() {
-            @if n % 2 == 1 { code { (part) } } @else { (part) }
-        }
+        @if has_ends {
+            @for (n, part) in parts.iter().enumerate() {
+                @if n % 2 == 1 { code { (part) } } @else { (part) }
+            }
+        } @else { (text) }
     }
 }
 
@@ -291,7 +317,7 @@ fn birth_row(birth: &BirthAudit) -> Markup {
             td.nodes { (birth.count) (unit(birth.count == 1)) }
             td {
                 p { "known issue " (birth.issue) " at the update to " (birth.release) ": " (birth.reason) }
-                @for text in [&birth.to_know, &birth.remedy].into_iter().flatten() { p { (text) } }
+                @for text in [&birth.to_know, &birth.remedy].into_iter().flatten() { p { (marked(text)) } }
                 @if let Some(url) = &birth.url { p.soft { (url) } }
                 p.soft { (birth.names()) }
             }
@@ -343,6 +369,7 @@ fn image(set: &SetAudit) -> Markup {
                 None => "not known",
             },
         }
+        @if let Some(image) = &set.image { br; code.name { (image) } }
         @if let Some(from) = &set.known_from { br; span.soft { "by " (from) } }
     }
 }
@@ -352,10 +379,10 @@ fn reasons(set: &SetAudit) -> Markup {
     html! {
         @for (label, text) in facts(set) {
             @match label {
-                "why" | "later" => p { (text) },
+                "why" | "later" => p { (marked(&text)) },
                 "excepted" => p { b { (text) } },
-                "issue" => p { "known issue " (text) },
-                "note" | "upkeep" => p.soft { (text) },
+                "issue" => p { "known issue " (marked(&text)) },
+                "note" | "upkeep" => p.soft { (marked(&text)) },
                 _ => {},
             }
         }
@@ -375,7 +402,7 @@ fn list(title: &str, items: Vec<String>, level: Level) -> Markup {
     html! {
         @if !items.is_empty() {
             (level.heading(title))
-            ul { @for item in items { li { (item) } } }
+            ul { @for item in items { li { (marked(&item)) } } }
         }
     }
 }

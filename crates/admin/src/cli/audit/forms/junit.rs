@@ -35,12 +35,14 @@ pub(in crate::cli::audit) fn render(
 /// `class` comes before the class of each test.
 fn fill(suite: &mut TestSuite, audit: &BootImageAudit, conclusion: &Conclusion, class: &str) {
     let later = conclusion.later.as_ref().map(Later::line);
+    let next = Some(conclusion.next_above(None)).filter(|next| !next.is_empty());
+    let next = next.map(|next| format!("Next: {next}"));
     let lines = [
-        Some(&conclusion.sentence),
-        later.as_ref(),
-        Some(&conclusion.next),
+        Some(&*conclusion.sentence),
+        later.as_deref(),
+        next.as_deref(),
     ];
-    let lines: Vec<&str> = lines.into_iter().flatten().map(String::as_str).collect();
+    let lines: Vec<&str> = lines.into_iter().flatten().collect();
     suite.set_system_out(lines.join("\n"));
     for unread in audit.unread.iter().filter(|unread| unread.hides_sets) {
         let status = failed(NonSuccessKind::Error, "Unread", &unread.why, &unread.why);

@@ -4,8 +4,8 @@ use super::facts::{
     BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, cluster_word, facts, head, names, title,
     to_do, waiting,
 };
-use crate::audit::SetAudit;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
+use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Word, count};
 use crate::cli::audit::later::Later;
 
@@ -15,13 +15,13 @@ const MOST: usize = 100;
 /// The sets that are not allowed, and how many are, with a row for each cluster where there are
 /// several. GitHub takes 65,536 characters for a comment.
 pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> String {
-    let mut out = begin(conclusion);
+    let mut out = begin(conclusion, fleet.alone());
     match fleet.alone() {
         Some(audit) => {
             let facts = head(audit);
             let facts = facts
                 .iter()
-                .map(|(name, value)| format!("{name}: {}", plain(value)));
+                .map(|(name, value)| format!("{name}: {}", marked(value)));
             out += &format!("\n{}\n", facts.collect::<Vec<_>>().join(" · "));
         }
         None => out += &clusters(fleet),
@@ -37,7 +37,7 @@ pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> String {
     out += &list(BIRTHS, items_of(fleet, births));
     let machines = |item: &ClusterAudit| item.audit.as_ref().map(waiting).unwrap_or_default();
     let machines = items_of(fleet, |item| texts(machines(item)));
-    out += &list("Not joined: oc skewguard why", machines);
+    out += &list(&format!("Not joined: {}", code(&conclusion.why)), machines);
     out + &list("Warnings", items_of(fleet, |item| texts(doubts(item))))
 }
 
@@ -60,7 +60,7 @@ fn items_of(fleet: &FleetAudit, items: impl Fn(&ClusterAudit) -> Vec<String>) ->
 }
 
 fn texts(texts: Vec<String>) -> Vec<String> {
-    texts.iter().map(|text| plain(text)).collect()
+    texts.iter().map(|text| marked(text)).collect()
 }
 
 fn births(item: &ClusterAudit) -> Vec<String> {
@@ -81,12 +81,12 @@ fn doubts(item: &ClusterAudit) -> Vec<String> {
     }
 }
 
-fn begin(conclusion: &Conclusion) -> String {
+fn begin(conclusion: &Conclusion, audit: Option<&BootImageAudit>) -> String {
     let mut out = format!("## Boot images\n\n**{}**\n", plain(&conclusion.sentence));
     if let Some(Later { sentence, command }) = &conclusion.later {
         out += &format!("\n{}: {}\n", plain(sentence), code(command));
     }
-    let next = &conclusion.next;
+    let next = conclusion.next_above(audit);
     if next.starts_with("oc ") {
         out += &format!("\nNext: {}\n", code(next));
     } else if !next.is_empty() {
@@ -106,7 +106,7 @@ fn items_to_do(item: &ClusterAudit) -> Vec<String> {
             _ => None,
         });
         let patches: String = patches.take(MOST).collect();
-        format!("{}: {}{patches}", code(&names(&sets)), plain(&what))
+        format!("{}: {}{patches}", code(&names(&sets)), marked(&what))
     };
     let audit = item.audit.iter();
     audit.flat_map(to_do).map(of).collect()
@@ -248,6 +248,20 @@ fn plain(text: &str) -> String {
     // What GitHub makes a link of by itself.
     out.replace("://", ":\u{200b}//")
         .replace("www.", "www\u{200b}.")
+}
+
+/// Prose, in which commands stand between backticks: those are code.
+fn marked(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    // One without an end is text.
+    if parts.len() % 2 == 0 {
+        return plain(text);
+    }
+    let part = |(n, part): (usize, &&str)| match n % 2 {
+        1 if !part.is_empty() => code(part),
+        _ => plain(part),
+    };
+    parts.iter().enumerate().map(part).collect()
 }
 
 /// A name as code; in a table a `|` ends a cell also there.

@@ -29,7 +29,7 @@ pub(in crate::cli::audit) struct Screen {
 
 impl Screen {
     /// The rows that these lines take.
-    fn height(self, lines: &[String]) -> usize {
+    pub(in crate::cli::audit) fn height(self, lines: &[String]) -> usize {
         let rows = |line: &String| match self.columns {
             Some(columns) => width(line).div_ceil(columns.max(1)).max(1),
             None => 1,

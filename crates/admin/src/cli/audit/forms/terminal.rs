@@ -2,6 +2,7 @@
 //! (pure).
 
 use super::screen::Screen;
+use crate::audit::BootImageAudit;
 use crate::cli::audit::conclusion::{Conclusion, Readiness, Word};
 use crate::cli::audit::later::Later;
 use anstyle::Style;
@@ -110,7 +111,11 @@ impl Terminal {
     }
 
     /// The first sentence.
-    pub(in crate::cli::audit) fn conclusion(self, conclusion: &Conclusion) -> Vec<String> {
+    pub(in crate::cli::audit) fn conclusion(
+        self,
+        conclusion: &Conclusion,
+        audit: Option<&BootImageAudit>,
+    ) -> Vec<String> {
         let word = match conclusion.readiness {
             Readiness::Ready => Word::Allowed,
             Readiness::NotReady => Word::Refused,
@@ -118,7 +123,7 @@ impl Terminal {
         };
         let said = self.prose(0, &conclusion.sentence);
         let said = said.iter().map(|line| self.styled(word.style(), line));
-        let next = format!("Next: {}", conclusion.next);
+        let next = format!("Next: {}", conclusion.next_above(audit));
         // A command is copied: it is not broken.
         said.chain(conclusion.later.as_ref().map(Later::line))
             .chain((!conclusion.next.is_empty()).then_some(next))

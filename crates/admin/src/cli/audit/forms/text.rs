@@ -11,7 +11,8 @@ use super::terminal::Terminal;
 use crate::audit::BirthAudit;
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, full_name};
-use crate::cli::audit::conclusion::{Conclusions, Word};
+use crate::cli::audit::conclusion::{Conclusion, Conclusions, Word};
+use crate::cli::audit::next::Below;
 
 /// The detail in which sets are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,26 +28,55 @@ pub(crate) fn render(
     detail: Detail,
     terminal: Terminal,
 ) -> String {
-    let mut blocks = vec![Block::of(terminal.conclusion(&conclusions.all))];
+    let all = &conclusions.all;
+    if let (Some(audit), Detail::Row) = (fleet.alone(), detail) {
+        return one_screen(terminal, audit, all);
+    }
+    let mut blocks = vec![Block::of(terminal.conclusion(all, fleet.alone()))];
     match fleet.alone() {
-        Some(audit) => blocks.extend(cluster(audit, detail, terminal)),
+        Some(audit) => blocks.extend(cluster(audit, all, detail, terminal)),
         None => blocks.push(clusters(terminal, fleet)),
     }
     let parts = fleet.items.iter().zip(&conclusions.each);
     for (item, own) in parts.filter(|_| fleet.alone().is_none() && detail == Detail::All) {
         if let (Some(audit), Some(own)) = (&item.audit, own) {
             blocks.push(Block::of(vec![format!("== {}", item.context)]));
-            blocks.push(Block::of(terminal.conclusion(own)));
-            blocks.extend(cluster(audit, detail, terminal));
+            blocks.push(Block::of(terminal.conclusion(own, Some(audit))));
+            blocks.extend(cluster(audit, own, detail, terminal));
         }
     }
     fit(blocks, (detail == Detail::Row).then(|| terminal.screen()))
 }
 
+/// What fits a screen. Where that has no room for what the conclusion points at, it names the command
+/// that shows it.
+fn one_screen(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusion) -> String {
+    let page = |conclusion: &Conclusion| {
+        let head = Block::of(terminal.conclusion(conclusion, Some(audit)));
+        let rest = cluster(audit, conclusion, Detail::Row, terminal);
+        fit(
+            std::iter::once(head).chain(rest).collect(),
+            Some(terminal.screen()),
+        )
+    };
+    let text = page(conclusion);
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let screen = terminal.screen();
+    match screen.height(&lines) > screen.rows {
+        true => page(&conclusion.without_pointing()),
+        false => text,
+    }
+}
+
 /// A cluster without its conclusion. What to change comes before what is allowed.
-fn cluster(audit: &BootImageAudit, detail: Detail, terminal: Terminal) -> Vec<Block> {
+fn cluster(
+    audit: &BootImageAudit,
+    conclusion: &Conclusion,
+    detail: Detail,
+    terminal: Terminal,
+) -> Vec<Block> {
     let mut blocks = vec![Block::of(audited(terminal, audit, detail))];
-    let advice = advice(terminal, audit);
+    let advice = advice(terminal, audit, conclusion);
     match detail {
         Detail::Row => {
             let [open, allowed] = tables(terminal, &audit.sets);
@@ -54,12 +84,12 @@ fn cluster(audit: &BootImageAudit, detail: Detail, terminal: Terminal) -> Vec<Bl
             blocks.extend(advice);
             blocks.push(allowed);
         }
+        // Each set has its own.
         Detail::All => {
             blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set))));
-            blocks.extend(advice);
         }
     }
-    blocks.extend(lists(terminal, audit, detail));
+    blocks.extend(lists(terminal, audit, conclusion, detail));
     blocks.push(Block {
         head: oldest(terminal, audit, detail),
         ..Block::default()
@@ -299,27 +329,36 @@ fn list(terminal: Terminal, head: &str, what: &'static str, texts: Vec<String>) 
     }
 }
 
-/// Remedies, and what makes versions known.
-fn advice(terminal: Terminal, audit: &BootImageAudit) -> [Block; 2] {
+/// Remedies, and what makes versions known. The first of what the conclusion points at is shown on any
+/// screen.
+fn advice(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusion) -> [Block; 2] {
+    let least = |below| usize::from(conclusion.points_at(below));
     let remedies = remedies(audit)
         .into_iter()
         .map(|((platform, remedy), sets)| format!("{} ({platform}): {remedy}", names(&sets)));
     let lookup_helps = lookup_helps(audit)
         .into_iter()
         .map(|(help, sets)| format!("{}: {help}", names(&sets)));
+    let helps = lookup_helps.collect();
     [
-        list(terminal, "What to change:", "remedies", remedies.collect()),
-        list(
-            terminal,
-            "How to find the unknown versions:",
-            "ways",
-            lookup_helps.collect(),
-        ),
+        Block {
+            least: least(Below::Change),
+            ..list(terminal, "What to change:", "remedies", remedies.collect())
+        },
+        Block {
+            least: least(Below::Know),
+            ..list(terminal, "How to find the unknown versions:", "ways", helps)
+        },
     ]
 }
 
 /// Machines that do not come up, and what limits what is said here.
-fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Block> {
+fn lists(
+    terminal: Terminal,
+    audit: &BootImageAudit,
+    conclusion: &Conclusion,
+    detail: Detail,
+) -> Vec<Block> {
     let each = match detail {
         Detail::Row => &[],
         Detail::All => &*audit.provisioned,
@@ -327,7 +366,13 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
     let each = each
         .iter()
         .map(|machine| format!("not joined: {}", machine.says()));
-    let waiting = each.chain(wait(audit));
+    // A command is copied: it is not broken.
+    let wait = wait(audit).map(|wait| Item {
+        lines: vec![format!("{wait}: {}", conclusion.why)],
+        note: Vec::new(),
+    });
+    let mut waiting = list(terminal, "", "Machines that wait", each.collect());
+    waiting.items.extend(wait);
     let unread = audit.unread.iter().map(|unread| {
         let hides = if unread.hides_sets {
             "; sets may be missing above"
@@ -355,8 +400,11 @@ fn lists(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Bloc
             "nodes that the update breaks",
             births(audit),
         ),
-        list("", "resources and files not read", unread.collect()),
-        list("", "Machines that wait", waiting.collect()),
+        Block {
+            least: usize::from(conclusion.points_at(Below::Unread)),
+            ..list("", "resources and files not read", unread.collect())
+        },
+        waiting,
         list("", "differences", differences.collect()),
         list("", "warnings", warnings.collect()),
     ]
