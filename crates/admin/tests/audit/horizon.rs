@@ -330,3 +330,50 @@ fn several_releases_are_named_in_order() {
         "In 4.20 2 of 3 sets would be refused"
     );
 }
+
+/// What an earlier audit said already is no news, and fails nothing.
+#[test]
+fn only_a_new_horizon_counts_beside_an_earlier_audit() {
+    let dir = tempfile::tempdir().unwrap();
+    let objects = objects(dir.path(), Some("4.16.3"));
+    let before = dir.path().join("before.json");
+    let run = |limits: Value, more: &[&str]| {
+        let file = dir.path().join("policy.json");
+        std::fs::write(&file, policy(limits, json!([])).to_string()).unwrap();
+        let args = ["--policy", file.to_str().unwrap(), "--from", &objects];
+        let (out, err, exit) = audit(&[more, &args].concat());
+        assert_eq!(err, "");
+        (out, exit)
+    };
+    let strict = || json!([{ "deniedVersions": [] }, { "release": "4.22", "rhelMajors": [9] }]);
+    let since = ["--fail-on", "later", "--since", before.to_str().unwrap()];
+    std::fs::write(
+        &before,
+        run(json!([{ "deniedVersions": [] }]), &["-o", "json"]).0,
+    )
+    .unwrap();
+    let (out, exit) = run(strict(), &since);
+    assert!(
+        out.contains("\nFrom 4.22 on 2 of 3 sets would be refused: "),
+        "{out}"
+    );
+    assert_eq!(exit, Exit::Refused);
+    std::fs::write(&before, run(strict(), &["-o", "json"]).0).unwrap();
+    let (out, exit) = run(strict(), &since);
+    assert!(!out.contains("From 4.22 on"), "{out}");
+    assert_eq!(exit, Exit::Done);
+}
+
+/// A set of several rows counts once.
+#[test]
+fn sets_count_and_not_their_rows() {
+    let (out, _, _) = audit(&["--from", "tests/data/audit/vsphere.json"]);
+    let line = out
+        .lines()
+        .find(|line| line.starts_with("From 4.22 on"))
+        .unwrap();
+    assert!(
+        line.starts_with("From 4.22 on 2 of 4 sets would be refused: "),
+        "{line}"
+    );
+}

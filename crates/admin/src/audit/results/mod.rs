@@ -18,7 +18,7 @@ use set::{NodeCount, SetAudit};
 pub(crate) use skewguard_cluster::kinds::settings::ClusterSkew;
 pub(crate) use skewguard_cluster::names::{full_name, some_of};
 pub(crate) use skewguard_cluster::unread::{MAX_NOT_UNDERSTOOD, Unread};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use upkeep::OperatorDifference;
 
 /// Kind of a [`BootImageAudit`].
@@ -97,6 +97,9 @@ pub(crate) struct AuditChanges {
     pub(crate) changes: Vec<SetChange>,
     /// Sets that were there then.
     pub(crate) gone: usize,
+    /// Rows that a later release refuses, and did then.
+    #[serde(skip)]
+    pub(crate) known_later: BTreeSet<String>,
     pub(crate) same_policy: bool,
     pub(crate) same_release: bool,
 }

@@ -84,9 +84,9 @@ pub(crate) struct Conclusion {
     /// The next step; empty where nothing has to be done.
     pub(super) next: String,
     /// What the next step is below, where it is no command.
-    below: Option<Below>,
+    pub(super) below: Option<Below>,
     /// The command that shows all of it.
-    whole: String,
+    pub(super) whole: String,
     /// The command that says why a Machine is no Node.
     pub(super) why: String,
     pub(super) exit: Exit,
@@ -123,11 +123,8 @@ fn of_all(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Conclusio
         changes.lost.clone_from(&since.gone);
     }
     let worst = fleet.items.iter().find(|cluster| cluster.audit.is_some());
-    let is_later = |cluster: &&ClusterAudit| {
-        LaterCounts::of(std::slice::from_ref(*cluster))
-            .first()
-            .is_some()
-    };
+    let is_later =
+        |cluster: &&ClusterAudit| !LaterCounts::of(std::slice::from_ref(*cluster)).is_empty();
     let later = fleet.items.iter().find(is_later).or(worst);
     let later = asked(later.map_or("", |later| &later.context));
     let asked = asked(worst.map_or("", |worst| &worst.context));
@@ -138,39 +135,14 @@ fn of_all(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Conclusio
     counts.conclude(&asked, (next, None), &later)
 }
 
-impl Conclusion {
-    /// The next step where this audit is shown: what has nothing below is the command that shows it.
-    pub(super) fn next_above(&self, audit: Option<&BootImageAudit>) -> &str {
-        let is_there = |below: Below| audit.is_some_and(|audit| below.is_in(audit));
-        match self.below {
-            Some(below) if !is_there(below) => &self.whole,
-            _ => &self.next,
-        }
-    }
-
-    /// The same with a command as the next step.
-    pub(super) fn without_pointing(&self) -> Self {
-        Self {
-            next: self.next_above(None).to_owned(),
-            below: None,
-            ..self.clone()
-        }
-    }
-
-    /// Tells whether the next step points at this.
-    pub(super) fn points_at(&self, below: Below) -> bool {
-        self.below == Some(below)
-    }
-}
-
 /// The numbers that decide. Sets with an exception count there alone.
 #[derive(Default)]
 pub(super) struct Counts {
     /// Several clusters were asked for.
-    is_list: bool,
-    clusters: usize,
+    pub(super) is_list: bool,
+    pub(super) clusters: usize,
     with_refused: usize,
-    sets: usize,
+    pub(super) sets: usize,
     pub(super) refused: usize,
     unknown: usize,
     /// Sets whose version is known, and about which the policy decides nothing.
@@ -321,7 +293,7 @@ impl Counts {
         Conclusion {
             readiness,
             sentence: sentence + ".",
-            later: self.later(later),
+            later: self.later.line_of(self, later),
             next,
             below,
             whole: asked.whole(),
@@ -332,20 +304,6 @@ impl Counts {
             exit,
             figures: self.figures(),
         }
-    }
-
-    /// The later releases that would refuse sets.
-    fn later(&self, asked: &AuditRequest) -> Option<Later> {
-        let sentence = self.later.sentence(self.sets, self.refused)?;
-        let clusters = count(self.clusters, "cluster", "clusters");
-        let within = match self.is_list {
-            true => format!(", in {} of {clusters}", self.later.clusters),
-            false => String::new(),
-        };
-        Some(Later {
-            sentence: sentence + &within,
-            command: asked.command(self.later.first().as_deref()),
-        })
     }
 
     /// The same numbers as in the sentence about all sets.

@@ -1,9 +1,9 @@
 //! The second line of a conclusion: from which release on sets would be refused (pure).
 
-use super::conclusion::count;
-use super::next::release_of;
-use crate::audit::SetAudit;
+use super::conclusion::{Counts, count};
+use super::next::{AuditRequest, release_of};
 use crate::audit::results::fleet::ClusterAudit;
+use crate::audit::{BootImageAudit, SetAudit};
 use crate::version::Release;
 use std::collections::BTreeMap;
 
@@ -21,75 +21,112 @@ impl Later {
     }
 }
 
-/// Numbers of sets that later releases would refuse. Sets with an exception do not count.
+/// Refusals of one set's rows: from which release on, and until which one.
+type Refusals = Vec<(Release, Option<Release>)>;
+
+/// Sets that later releases would refuse, beside those that are refused already. Sets with an exception do
+/// not count.
 #[derive(Debug, Default)]
 pub(super) struct LaterCounts {
-    /// By the release that would refuse them first: the one that allows them again, of each.
-    sets: BTreeMap<Release, Vec<Option<Release>>>,
-    pub(super) clusters: usize,
+    sets: Vec<Refusals>,
+    clusters: usize,
 }
 
 impl LaterCounts {
     pub(super) fn of(clusters: &[ClusterAudit]) -> Self {
         let mut counts = Self::default();
-        for cluster in clusters {
-            let sets = cluster.audit.iter().flat_map(|audit| &audit.sets);
-            let mut later = sets.filter(|set| is_refused_later(set)).peekable();
-            counts.clusters += usize::from(later.peek().is_some());
-            for set in later {
-                let [from, until] = [&set.refused_from, &set.refused_until]
-                    .map(|release| release.as_deref().and_then(release_of));
-                if let Some(from) = from {
-                    counts.sets.entry(from).or_default().push(until);
+        for audit in clusters.iter().filter_map(|cluster| cluster.audit.as_ref()) {
+            let mut sets: BTreeMap<_, Option<Refusals>> = BTreeMap::new();
+            for set in &audit.sets {
+                let refusals = sets.entry(set.object()).or_insert_with(|| Some(Vec::new()));
+                match refusals {
+                    _ if set.would_be_refused() && !set.is_excepted() => *refusals = None,
+                    Some(refusals) if is_news(audit, set) => refusals.extend(refusal(set)),
+                    _ => {}
                 }
             }
+            let sets = sets.into_values().flatten();
+            let before = counts.sets.len();
+            counts
+                .sets
+                .extend(sets.filter(|refusals| !refusals.is_empty()));
+            counts.clusters += usize::from(counts.sets.len() > before);
         }
         counts
     }
 
-    /// The first of these releases.
-    pub(super) fn first(&self) -> Option<String> {
-        self.sets.keys().next().map(|release| short(*release))
+    /// The releases that would refuse sets, and those of them that end so.
+    fn releases(&self) -> BTreeMap<Release, bool> {
+        let mut releases = BTreeMap::new();
+        for (from, until) in self.sets.iter().flatten() {
+            let ends = releases.entry(*from).or_insert(true);
+            *ends = *ends && until.is_some();
+        }
+        releases
     }
 
-    /// Each of these releases with the number of sets that it refuses.
-    fn numbers(&self) -> Vec<(Release, usize)> {
-        let refused_by = |release: Release| {
-            let before = self.sets.range(..=release).flat_map(|(_, untils)| untils);
-            before.filter(move |until| until.is_none_or(|until| until > release))
+    /// Tells whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.sets.is_empty()
+    }
+
+    fn refused_by(&self, release: Release) -> usize {
+        let is_refused = |(from, until): &(Release, Option<Release>)| {
+            *from <= release && until.is_none_or(|until| until > release)
         };
-        let releases = self.sets.keys();
-        releases
-            .map(|release| (*release, refused_by(*release).count()))
-            .collect()
+        let sets = self.sets.iter();
+        sets.filter(|refusals| refusals.iter().any(is_refused))
+            .count()
+    }
+
+    /// The line of a conclusion, with the command that asks about the first of the releases.
+    pub(super) fn line_of(&self, counts: &Counts, asked: &AuditRequest) -> Option<Later> {
+        let sentence = self.sentence(counts.sets, counts.refused)?;
+        let clusters = count(counts.clusters, "cluster", "clusters");
+        let within = match counts.is_list {
+            true => format!(", in {} of {clusters}", self.clusters),
+            false => String::new(),
+        };
+        let first = self.releases().into_keys().next().map(short);
+        Some(Later {
+            sentence: sentence + &within,
+            command: asked.command(first.as_deref()),
+        })
     }
 
     /// `From 4.22 on 2 of 7 sets would be refused, from 4.23 on 3`; `more` where some are refused
     /// already.
-    pub(super) fn sentence(&self, sets: usize, refused: usize) -> Option<String> {
-        let mut numbers = self.numbers().into_iter();
-        let (release, number) = numbers.next()?;
-        let ends = |release: &Release| {
-            let untils = self.sets.get(release).into_iter().flatten();
-            untils.clone().all(Option::is_some)
+    fn sentence(&self, sets: usize, refused: usize) -> Option<String> {
+        let mut releases = self.releases().into_iter();
+        let words = |(release, ends): (Release, bool)| {
+            let number = self.refused_by(release);
+            match ends {
+                true => (format!("In {}", short(release)), number),
+                false => (format!("From {} on", short(release)), number),
+            }
         };
-        let begin = match ends(&release) {
-            true => format!("In {}", short(release)),
-            false => format!("From {} on", short(release)),
-        };
+        let (begin, number) = words(releases.next()?);
         let more = if refused > 0 { " more" } else { "" };
-        let mut sentence = format!(
-            "{begin} {number}{more} of {} would be refused",
-            count(sets, "set", "sets")
-        );
-        for (release, number) in numbers {
-            sentence += &match ends(&release) {
-                true => format!(", in {} {number}", short(release)),
-                false => format!(", from {} on {number}", short(release)),
-            };
+        let sets = count(sets, "set", "sets");
+        let mut sentence = format!("{begin} {number}{more} of {sets} would be refused");
+        for (begin, number) in releases.map(words) {
+            sentence += &format!(", {} {number}", begin.to_lowercase());
         }
         Some(sentence)
     }
+}
+
+/// The refusal by a later release, of a set that counts.
+fn refusal(set: &SetAudit) -> Option<(Release, Option<Release>)> {
+    let release = |text: &Option<String>| text.as_deref().and_then(release_of);
+    let from = release(&set.refused_from).filter(|_| !set.is_excepted())?;
+    Some((from, release(&set.refused_until)))
+}
+
+/// Tells whether an earlier audit, where one was named, did not say so.
+fn is_news(audit: &BootImageAudit, set: &SetAudit) -> bool {
+    let since = audit.since.as_ref();
+    since.is_none_or(|since| !since.known_later.contains(set.row_name()))
 }
 
 /// `4.22` for 4.22.0.
@@ -98,9 +135,4 @@ fn short(release: Release) -> String {
         0 => release.minor.to_string(),
         _ => release.to_string(),
     }
-}
-
-/// Tells whether a later release would refuse a set that counts.
-fn is_refused_later(set: &SetAudit) -> bool {
-    set.refused_from.is_some() && !set.is_excepted()
 }

@@ -1,6 +1,6 @@
 //! The next step after an audit (pure).
 
-use super::conclusion::{Counts, STARTER_NAME, is_open};
+use super::conclusion::{Conclusion, Counts, STARTER_NAME, is_open};
 use super::forms::facts::{lookup_helps, remedies};
 use super::forms::shell::word;
 use crate::audit::{BootImageAudit, SetAudit};
@@ -41,6 +41,31 @@ impl AuditRequest {
     /// The command that says why a Machine is no Node.
     pub(super) fn why(&self) -> String {
         format!("oc skewguard why{}", self.source)
+    }
+}
+
+impl Conclusion {
+    /// The next step where this audit is shown: what has nothing below is the command that shows it.
+    pub(super) fn next_above(&self, audit: Option<&BootImageAudit>) -> &str {
+        let is_there = |below: Below| audit.is_some_and(|audit| below.is_in(audit));
+        match self.below {
+            Some(below) if !is_there(below) => &self.whole,
+            _ => &self.next,
+        }
+    }
+
+    /// The same with a command as the next step.
+    pub(super) fn without_pointing(&self) -> Self {
+        Self {
+            next: self.next_above(None).to_owned(),
+            below: None,
+            ..self.clone()
+        }
+    }
+
+    /// Tells whether the next step points at this.
+    pub(super) fn points_at(&self, below: Below) -> bool {
+        self.below == Some(below)
     }
 }
 

@@ -134,6 +134,17 @@ fn word(set: &SetAudit) -> Word {
     }
 }
 
+/// The rows that a later release refuses, as an earlier audit says, too.
+fn known_later(before: &[SetAudit], audit: &BootImageAudit) -> BTreeSet<String> {
+    let is_known = |set: &&SetAudit| {
+        let mut rows = before.iter().filter(|old| is_of_set(old, set));
+        rows.any(|old| old.would_be_refused() || old.refused_from == set.refused_from)
+    };
+    let later = audit.sets.iter().filter(|set| set.refused_from.is_some());
+    let known = later.filter(is_known);
+    known.map(|set| set.row_name().to_owned()).collect()
+}
+
 /// The sets that are new or worse than these.
 fn changes(before: &[SetAudit], audit: &BootImageAudit) -> Vec<SetChange> {
     let change = |set: &SetAudit| {
@@ -214,6 +225,7 @@ pub(super) fn compare(before: &FleetAudit, fleet: &mut FleetAudit) -> Result<(),
                 None => AuditChanges {
                     time: time.clone(),
                     changes: changes(&[], audit),
+                    known_later: BTreeSet::new(),
                     gone: 0,
                     same_policy: true,
                     same_release: true,
@@ -243,6 +255,7 @@ fn audit_changes(before: &BootImageAudit, audit: &BootImageAudit) -> AuditChange
     AuditChanges {
         time: time.unwrap_or_default(),
         changes: changes(&before.sets, audit),
+        known_later: known_later(&before.sets, audit),
         gone: objects(before.sets.iter().filter(is_gone).map(SetAudit::object)),
         same_policy: policy(before) == policy(audit),
         same_release: before.release == audit.release,
