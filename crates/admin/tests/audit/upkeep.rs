@@ -66,8 +66,8 @@ fn azure_security_types_and_plans() {
     );
     assert_eq!(
         remedy(&audit, "c1-paid"),
-        "set spec.template.spec.providerSpec.value.image.version to the newest one of the same product, because another product drops the plan: az vm \
-         image list --all --publisher redhat --offer rh-ocp-worker --sku rh-ocp-worker --query '[].version'"
+        "set spec.template.spec.providerSpec.value.image.version to the newest one of the same product, because another product drops the plan: `az vm \
+         image list --all --publisher redhat --offer rh-ocp-worker --sku rh-ocp-worker --query '[].version'`"
     );
     // The same, known to be old.
     let mut set = fixture_set("azure-confidential", "c1-confidential");
