@@ -238,6 +238,12 @@ impl Cluster {
         secret
     }
 
+    /// What nobody should print of it but the host.
+    pub(super) fn secret_url(&mut self) -> String {
+        let (password, token) = (self.secret(), self.secret());
+        format!("https://deploy:{password}@mirror.example.com/v2/rhcos?token={token}&x=1")
+    }
+
     /// The address and port that the machine-config-server sees.
     fn peer(&mut self, address: &str) -> String {
         let address = match self.balancers.as_slice() {

@@ -27,6 +27,12 @@ pub(super) fn check(
         let text = format!("{about}: it says that no machine waits");
         tally.fault("all-clear", text);
     }
+    let is_silent = machines(answer).is_empty() && missing.hides_machines();
+    let unread = answer.report.as_ref().map(|report| &report["unread"]);
+    if is_silent && unread.is_some_and(|unread| unread.as_array().is_none_or(Vec::is_empty)) {
+        let text = format!("{about}: it says nothing of what was not read");
+        tally.fault("silence", text);
+    }
     for machine in machines(answer) {
         check_doubt(machine, about, tally);
         check_claims(cluster, machine, about, tally);
@@ -52,8 +58,13 @@ fn check_listed(cluster: &Cluster, machine: &Value, about: &str, tally: &mut Tal
     }
 }
 
-/// What is not certain says what would settle it.
+/// What is certain names its proof; what is not, what would settle it.
 fn check_doubt(machine: &Value, about: &str, tally: &mut Tally) {
+    let is_proved = machine["proof"]["by"].is_string();
+    if (machine["isCertain"] == true) != is_proved {
+        let text = format!("{about}: {}: proof: {}", machine["name"], machine["proof"]);
+        tally.fault("proof", text);
+    }
     let unseen = machine["unseen"].as_array().map_or(0, Vec::len);
     if machine["isCertain"] == false && unseen == 0 {
         let (name, sentence) = (&machine["name"], &machine["sentence"]);

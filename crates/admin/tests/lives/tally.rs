@@ -27,6 +27,13 @@ struct Row {
     wrong: usize,
 }
 
+impl Row {
+    /// One fate that is never told is not lost among the others.
+    fn is_behind(&self) -> bool {
+        self.whole >= 8 && self.told * 4 < self.whole * 3
+    }
+}
+
 pub(super) struct Tally {
     is_all: bool,
     rows: BTreeMap<&'static str, Row>,
@@ -139,6 +146,17 @@ impl Tally {
             staged * 100 >= whole * 95 && told * 100 >= whole * 95,
             "{self}{}of {whole} lives in whole gathers {staged} have the right stage, {told} with the cause",
             some(&self.untold),
+        );
+        let behind: Vec<&str> = self
+            .rows
+            .iter()
+            .filter(|row| row.1.is_behind())
+            .map(|row| *row.0)
+            .collect();
+        assert!(
+            behind.is_empty(),
+            "{self}{}fates without their cause: {behind:?}",
+            some(&self.untold)
         );
     }
 }

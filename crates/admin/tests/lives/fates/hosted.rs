@@ -5,6 +5,8 @@ use crate::lives::cluster::{Born, Cluster};
 use crate::lives::moment::{HOUR, MINUTE, SECOND, stamp};
 use crate::lives::server::Log;
 use crate::lives::truth::{Listed, Truth};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 pub(super) const ALL: &[Fate] = &[
@@ -56,6 +58,11 @@ fn hosted_cluster(cluster: &mut Cluster) {
     cluster.objects.push(json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster", "metadata": meta,
         "spec": { "release": { "image": image }, "infraID": "hc1-abcde", "platform": { "type": "AWS", "aws": { "region": "us-east-2" } } },
         "status": { "version": { "history": [{ "state": "Completed", "version": "4.19.9", "image": image }] }, "conditions": [] } }));
+    // The user data of its machines has the token that they ask with.
+    let token = cluster.secret();
+    let meta = cluster.meta("user-data-hc1", "clusters-hc1", at);
+    cluster.objects.push(json!({ "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": meta,
+        "data": { "value": STANDARD.encode(format!("{{\"ignition\":{{\"version\":\"3.2.0\",\"config\":{{\"merge\":[{{\"source\":\"https://ignition.example.com/ignition\",\"httpHeaders\":[{{\"name\":\"Authorization\",\"value\":\"Bearer {token}\"}}]}}]}}}}}}")) } }));
     let mut log = Log::default();
     log.go(at + HOUR, "Listening on 0.0.0.0:9090".to_owned());
     cluster.others.push(("namespaces/clusters-hc1/pods/ignition-server-7d9-abcde/ignition-server/ignition-server/logs/current.log".to_owned(), log));
@@ -107,11 +114,9 @@ fn bad_config(cluster: &mut Cluster) -> Truth {
 }
 
 fn bad_release(cluster: &mut Cluster) -> Truth {
-    let condition = (
-        "ValidReleaseImage",
-        "ValidationFailed",
-        "Failed to get release image: unauthorized to read manifest",
-    );
+    let url = cluster.secret_url();
+    let message = format!("Failed to get release image from {url} : unauthorized to read manifest");
+    let condition = ("ValidReleaseImage", "ValidationFailed", message.as_str());
     says_why(cluster, "pool-with-bad-release", condition)
 }
 

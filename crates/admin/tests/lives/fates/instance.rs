@@ -49,7 +49,10 @@ fn create_is_tried_again(cluster: &mut Cluster) -> Truth {
     let born = cluster.waiting();
     let machine = cluster.machine_without_instance(&born);
     cluster.objects.push(machine);
-    let message = "error creating instance: RequestLimitExceeded: Request limit exceeded.";
+    let url = cluster.secret_url();
+    let message = format!(
+        "error creating instance: RequestLimitExceeded: Request limit exceeded. (POST {url})"
+    );
     let about = (
         "machine.openshift.io/v1beta1",
         "Machine",
@@ -57,7 +60,7 @@ fn create_is_tried_again(cluster: &mut Cluster) -> Truth {
         born.name.as_str(),
     );
     let at = cluster.now - cluster.dice.range(1, 9) * MINUTE;
-    cluster.event(about, at, "FailedCreate", message, "machine-controller");
+    cluster.event(about, at, "FailedCreate", &message, "machine-controller");
     Truth::new("create-is-tried-again", &born.name, NONE)
         .word(&["RequestLimitExceeded"])
         .lie(DELETE)

@@ -23,6 +23,7 @@ pub(super) const ALL: &[Fate] = &[
     ("pipe-breaks", pipe_breaks),
     ("pipe-of-another", pipe_of_another),
     ("answers-never-arrive", answers_never_arrive),
+    ("answer-arrives-at-last", answer_arrives_at_last),
     ("asks-at-each-boot", asks_at_each_boot),
     ("ignition-too-old", ignition_too_old),
     ("served-then-refused", served_then_refused),
@@ -245,11 +246,13 @@ fn pipe_of_another(cluster: &mut Cluster) -> Truth {
     Truth::new("pipe-of-another", &born.name, &["FirstBoot"]).lie(&["broken pipe"])
 }
 
-/// Ignition's own retries. Nothing breaks on the server's side.
+/// Ignition's own retries, which do not end. Nothing breaks on the server's side.
 fn answers_never_arrive(cluster: &mut Cluster) -> Truth {
-    let born = waiting(cluster);
+    let ago = cluster.dice.range(15, 30) * MINUTE;
+    let born = cluster.birth(ago);
+    cluster.place(&born);
     let mut at = cluster.first_ask(&born);
-    for _ in 0..cluster.dice.range(5, 20) {
+    while at < cluster.now - SECOND {
         cluster.ask(&born.address, at);
         at += 15 * SECOND + cluster.dice.range(0, 60);
     }
@@ -260,6 +263,19 @@ fn answers_never_arrive(cluster: &mut Cluster) -> Truth {
     )
     .word(&["arrive", "answer", "receive", "reach"])
     .lie(&["reboot", "boots again", "started over", "boots,"])
+}
+
+/// Some tries, then one whose answer arrives: Ignition asks no more.
+fn answer_arrives_at_last(cluster: &mut Cluster) -> Truth {
+    let born = waiting(cluster);
+    let mut at = cluster.first_ask(&born);
+    for _ in 0..cluster.dice.range(3, 20) {
+        cluster.ask(&born.address, at);
+        at += 15 * SECOND + cluster.dice.range(0, 60);
+    }
+    Truth::new("answer-arrives-at-last", &born.name, &["FirstBoot"])
+        .word(&["got its config", "served"])
+        .lie(&["boots,", "begin again"])
 }
 
 fn asks_at_each_boot(cluster: &mut Cluster) -> Truth {

@@ -143,13 +143,16 @@ fn insufficient(cluster: &mut Cluster) -> Truth {
 }
 
 fn failed(cluster: &mut Cluster) -> Truth {
-    let info = "Host failed to install because its installation stage Writing image to disk took longer than expected 30m0s";
+    let url = cluster.secret_url();
+    let info = format!(
+        "Host failed to install because its installation stage Writing image to disk took longer than expected 30m0s: GET {url}"
+    );
     let (truth, agent) = waits(
         cluster,
         "agent-failed",
         "error",
         "Writing image to disk",
-        info,
+        &info,
     );
     cluster.objects.push(agent);
     truth.word(&["longer than expected", "Writing image to disk"])
