@@ -36,7 +36,7 @@ pub(super) fn log_report(facts: &Facts) -> LogReport {
         ));
     }
     // The clocks of the machine-config-server and the API server.
-    if let (Some(log), Some(newest)) = (logs.end(), facts.newest)
+    if let (Some(log), Some(newest)) = (logs.end(), facts.newest_of_objects())
         && log > newest.plus(3_600)
     {
         notes.push(format!(

@@ -70,6 +70,8 @@ pub struct Facts {
     pub logs: ServerLogs,
     /// Kinds of which an empty list was read.
     pub empty: BTreeSet<String>,
+    /// The Nodes' own times, by the clock of each.
+    pub heartbeats: Vec<Moment>,
     /// The newest time that an object has.
     pub newest: Option<Moment>,
     /// A moment after all that is read, for years that log lines do not have.
@@ -172,7 +174,7 @@ impl Facts {
         let known = self.nodes.get(&node.name);
         if known.is_none_or(|known| known.ready.is_none()) {
             if let Some(ready) = &node.ready {
-                self.newest = self.newest.max(ready.since).max(ready.seen);
+                self.heartbeats.extend(ready.seen);
             }
             self.nodes.insert(node.name.clone(), node);
         }
@@ -336,7 +338,19 @@ impl Facts {
     /// The newest time of all that was read: for what a gather has, that is now.
     pub fn newest(&self) -> Option<Moment> {
         let hosted = self.ignition_servers.values().filter_map(|log| log.last);
-        self.newest.max(self.logs.end()).max(hosted.max())
+        self.newest_of_objects()
+            .max(self.logs.end())
+            .max(hosted.max())
+    }
+
+    /// The newest time of an object. A Node's clock that is far ahead of most Nodes' does not count.
+    pub fn newest_of_objects(&self) -> Option<Moment> {
+        let mut heartbeats = self.heartbeats.clone();
+        heartbeats.sort_unstable();
+        let middle = heartbeats.len().saturating_sub(1) / 2;
+        let latest = heartbeats.get(middle).map(|middle| middle.plus(600));
+        let seen = heartbeats.into_iter().filter(|at| Some(*at) <= latest);
+        self.newest.max(seen.max())
     }
 
     /// The CAs that the machine-config-server's certificate may be of.
