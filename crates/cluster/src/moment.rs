@@ -1,5 +1,6 @@
 //! Times of objects and log lines, in whole seconds (pure).
 
+use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -47,6 +48,17 @@ impl Moment {
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
+    }
+}
+
+/// A time of an object; what is none says nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Time(pub Option<Moment>);
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(Self(Moment::parse(&text)))
     }
 }
 

@@ -10,7 +10,6 @@ pub(crate) mod results;
 
 pub use skewguard_cluster::kinds as cluster;
 
-pub(crate) use cluster::objects::Objects;
 pub(crate) use cluster::target::is_okd;
 pub(crate) use judge::operator::operator_settings;
 pub(crate) use judge::own::{RefusedOwn, refused_own};
@@ -20,17 +19,21 @@ pub(crate) use results::{
     AuditChanges, BootImageAudit, ClusterSkew, Oldest, OldestBirth, Origin, Provisioned, SetChange,
     Unread, full_name,
 };
+pub(crate) use skewguard_cluster::cluster::Cluster as Objects;
 
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
-use cluster::{machines, settings, target};
+use cluster::machine::Machine;
+use cluster::node::Node;
+use cluster::{settings, target};
 use judge::image_versions::Lookup;
 use judge::known_version::Claim;
 use judge::verdicts::judge;
 use judge::{births, missing, node_classes, operator, sets, skew, upkeep, without_set};
 use results::upkeep::{NEWEST, READ};
 use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary};
+use skewguard_cluster::moment::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the audit, for the release `asked` or else for the cluster's own. `unread` is what could
@@ -88,6 +91,7 @@ pub(crate) fn audit(
         update: update.map(str::to_owned),
         joined: births::joined(&lookup),
         provisioned: provisioned(objects),
+        now: objects.clock().map(Moment::text),
         unread,
         warnings,
         policy_differs_from_operator,
@@ -214,13 +218,14 @@ fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
         .chain(of_another_day)
         .chain(operator)
         .chain(newer)
-        .chain(objects.cluster_operator.iter().cloned())
+        .chain(settings::complaints(&objects.operators))
         .chain(left_out(objects))
         .collect()
 }
 
 /// Objects that were read and do not count.
 fn left_out(objects: &Objects) -> Vec<String> {
+    let nodes = |is: fn(&&Node) -> bool| objects.other_nodes.iter().filter(is).count();
     let counts = [
         (
             objects.windows_sets.len(),
@@ -230,21 +235,21 @@ fn left_out(objects: &Objects) -> Vec<String> {
             ],
         ),
         (
-            objects.windows_nodes,
+            nodes(|node| node.is_windows),
             [
                 "Windows node is left out: it has no boot image of the cluster's",
                 "Windows nodes are left out: they have no boot image of the cluster's",
             ],
         ),
         (
-            objects.others.package_mode,
+            nodes(|node| node.is_of_packages && !node.is_windows),
             [
                 "RHEL node made of packages is left out: it has no boot image of the cluster's",
                 "RHEL nodes made of packages are left out: they have no boot image of the cluster's",
             ],
         ),
         (
-            objects.others.live_isos,
+            objects.hosts.iter().filter(|host| host.is_live).count(),
             [
                 "BareMetalHost with a live ISO is left out: it installs nodes of other clusters",
                 "BareMetalHosts with a live ISO are left out: it installs nodes of other clusters",
@@ -292,9 +297,9 @@ fn lost_alephs(objects: &Objects) -> usize {
 
 /// Machines that were made and have not joined, the longest waiting first.
 fn provisioned(objects: &Objects) -> Vec<Provisioned> {
-    let waiting = |machine: &machines::Machine| {
+    let waiting = |machine: &Machine| {
         Some(Provisioned {
-            since: machine.provisioned.clone()?,
+            since: machine.provisioned()?,
             namespace: machine.metadata.namespace.clone(),
             name: machine.metadata.name.clone(),
             set: machine.owner(),

@@ -1,12 +1,19 @@
 //! A Machine, a host or an agent without a Node, and what belongs to it (pure).
 
-use super::facts::Facts;
 use super::index::Index;
-use super::kinds::{Agent, Condition, Host, Machine, Node, NodePool};
 use super::moment::Moment;
-use super::records::{CertificateRequest, MachineSet, Report};
 use super::report::Evidence;
 use super::way::At;
+use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::kinds::agent::Agent;
+use skewguard_cluster::kinds::host::Host;
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::machine_set::MachineSet;
+use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::node_pool::NodePool;
+use skewguard_cluster::kinds::report::Report;
+use skewguard_cluster::kinds::request::CertificateRequest;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -27,7 +34,7 @@ pub(super) enum Subject<'a> {
 impl Subject<'_> {
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Self::Machine(_) => "Machine",
+            Self::Machine(machine) => machine.kind(),
             Self::Host(_) => "BareMetalHost",
             Self::Agent(_) => "Agent",
             Self::Request(_) => "CertificateSigningRequest",
@@ -42,19 +49,19 @@ impl Subject<'_> {
     pub(super) fn is_in(&self, namespace: &str) -> bool {
         namespace
             == match self {
-                Self::Machine(machine) => &machine.meta.namespace,
-                Self::Host(host) => &host.meta.namespace,
-                Self::Agent(agent) => &agent.meta.namespace,
+                Self::Machine(machine) => &machine.metadata.namespace,
+                Self::Host(host) => &host.metadata.namespace,
+                Self::Agent(agent) => &agent.metadata.namespace,
                 Self::Request(_) => "",
-                Self::Set(set) => &set.meta.namespace,
-                Self::NodePool(pool) => &pool.meta.namespace,
+                Self::Set(set) => &set.metadata.namespace,
+                Self::NodePool(pool) => &pool.metadata.namespace,
             }
     }
 }
 
 /// A subject, and what belongs to it.
 pub(super) struct Case<'a> {
-    pub(super) facts: &'a Facts,
+    pub(super) facts: &'a Cluster,
     pub(super) index: &'a Index<'a>,
     pub(super) subject: Subject<'a>,
     pub(super) machine: Option<&'a Machine>,
@@ -69,7 +76,7 @@ pub(super) struct Case<'a> {
 
 impl<'a> Case<'a> {
     pub(super) fn new(
-        facts: &'a Facts,
+        facts: &'a Cluster,
         index: &'a Index<'a>,
         subject: Subject<'a>,
         now: Moment,
@@ -110,23 +117,23 @@ impl<'a> Case<'a> {
 
     pub(super) fn name(&self) -> &'a str {
         match self.subject {
-            Subject::Machine(machine) => &machine.meta.name,
-            Subject::Host(host) => &host.meta.name,
-            Subject::Agent(agent) => agent.hostname.as_deref().unwrap_or(&agent.meta.name),
+            Subject::Machine(machine) => &machine.metadata.name,
+            Subject::Host(host) => &host.metadata.name,
+            Subject::Agent(agent) => agent.hostname.as_deref().unwrap_or(&agent.metadata.name),
             Subject::Request(request) => request.node.as_deref().unwrap_or(&request.name),
-            Subject::Set(set) => &set.meta.name,
-            Subject::NodePool(pool) => &pool.meta.name,
+            Subject::Set(set) => &set.metadata.name,
+            Subject::NodePool(pool) => &pool.metadata.name,
         }
     }
 
     pub(super) fn namespace(&self) -> &'a str {
         match self.subject {
-            Subject::Machine(machine) => &machine.meta.namespace,
-            Subject::Host(host) => &host.meta.namespace,
-            Subject::Agent(agent) => &agent.meta.namespace,
+            Subject::Machine(machine) => &machine.metadata.namespace,
+            Subject::Host(host) => &host.metadata.namespace,
+            Subject::Agent(agent) => &agent.metadata.namespace,
             Subject::Request(_) => "",
-            Subject::Set(set) => &set.meta.namespace,
-            Subject::NodePool(pool) => &pool.meta.namespace,
+            Subject::Set(set) => &set.metadata.namespace,
+            Subject::NodePool(pool) => &pool.metadata.namespace,
         }
     }
 
@@ -134,24 +141,24 @@ impl<'a> Case<'a> {
     pub(super) fn object(&self) -> String {
         let kind = self.subject.kind();
         match self.subject {
-            Subject::Machine(machine) => format!("{kind} {}", machine.meta.full_name()),
-            Subject::Host(host) => format!("{kind} {}", host.meta.full_name()),
-            Subject::Agent(agent) => format!("{kind} {}", agent.meta.full_name()),
+            Subject::Machine(machine) => format!("{kind} {}", machine.metadata.full_name()),
+            Subject::Host(host) => format!("{kind} {}", host.metadata.full_name()),
+            Subject::Agent(agent) => format!("{kind} {}", agent.metadata.full_name()),
             Subject::Request(request) => format!("{kind} {}", request.name),
-            Subject::Set(set) => format!("{kind} {}", set.meta.full_name()),
-            Subject::NodePool(pool) => format!("{kind} {}", pool.meta.full_name()),
+            Subject::Set(set) => format!("{kind} {}", set.metadata.full_name()),
+            Subject::NodePool(pool) => format!("{kind} {}", pool.metadata.full_name()),
         }
     }
 
     pub(super) fn created(&self) -> Option<Moment> {
         match self.subject {
-            Subject::Machine(machine) => machine.meta.created,
+            Subject::Machine(machine) => machine.metadata.created,
             // A host may have been inspected long before it was provisioned.
-            Subject::Host(host) => host.since.or(host.meta.created),
-            Subject::Agent(agent) => agent.meta.created,
+            Subject::Host(host) => host.since.or(host.metadata.created),
+            Subject::Agent(agent) => agent.metadata.created,
             Subject::Request(request) => request.created,
-            Subject::Set(set) => set.meta.created,
-            Subject::NodePool(pool) => pool.meta.created,
+            Subject::Set(set) => set.metadata.created,
+            Subject::NodePool(pool) => pool.metadata.created,
         }
     }
 
@@ -164,7 +171,7 @@ impl<'a> Case<'a> {
                 .flatten()
         });
         let of_secret = || {
-            let secret = machine.user_data.as_deref()?;
+            let secret = machine.source.secret()?;
             let pool = secret.strip_suffix("-managed").unwrap_or(secret);
             pool.strip_suffix("-user-data").map(str::to_owned)
         };
@@ -203,9 +210,9 @@ impl<'a> Case<'a> {
             return self.node_by_name().or_else(|| self.node_by_address());
         };
         let named = machine.node.as_deref();
-        let named = named.and_then(|name| self.facts.nodes.get(name));
+        let named = named.and_then(|name| self.index.node(name));
         let linked = || {
-            let full_name = machine.meta.full_name();
+            let full_name = machine.metadata.full_name();
             self.index.nodes_of_machines.get(&*full_name).copied()
         };
         let provided = || {
@@ -224,7 +231,7 @@ impl<'a> Case<'a> {
 
     /// A Node that was there before the machine is another's.
     fn is_older(&self, node: &Node) -> bool {
-        matches!((node.created, self.created()), (Some(node), Some(own)) if node.plus(60) < own)
+        matches!((node.metadata.created, self.created()), (Some(node), Some(own)) if node.plus(60) < own)
     }
 
     fn node_by_name(&self) -> Option<&'a Node> {
@@ -257,8 +264,8 @@ impl<'a> Case<'a> {
                 !matches!((report.at(), created), (Some(at), Some(own)) if at.plus(60) < own)
             })
             .collect();
-        all.sort_by(|a, b| (a.at(), &a.meta.name).cmp(&(b.at(), &b.meta.name)));
-        all.dedup_by_key(|report| &report.meta.name);
+        all.sort_by(|a, b| (a.at(), &a.metadata.name).cmp(&(b.at(), &b.metadata.name)));
+        all.dedup_by_key(|report| &report.metadata.name);
         all
     }
 
@@ -302,6 +309,6 @@ impl<'a> Case<'a> {
     pub(super) fn see_condition(&mut self, condition: &Condition) {
         let source = format!("{}, condition {}", self.object(), condition.kind);
         let text = format!("{}: {}", condition.status, condition.says());
-        self.see(source, condition.since, text);
+        self.see(source, condition.since(), text);
     }
 }

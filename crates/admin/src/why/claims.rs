@@ -9,9 +9,10 @@ use super::case::Case;
 use super::explain::Judged;
 use super::finding::{Finding, ago};
 use super::moment::{Moment, span};
-use super::records::{Event, Progress, Report};
 use super::report::Stage;
 use super::way::At;
+use skewguard_cluster::kinds::event::Event;
+use skewguard_cluster::kinds::report::{Progress, Report};
 
 /// The reasons of the agent's Events about a first boot that does not finish, and that goes on.
 const STALLED: &str = "FirstBootStalled";
@@ -49,7 +50,7 @@ impl<'a> Case<'a> {
         if last.action != "Block" {
             return self.of_boot_failure();
         }
-        let what = match &last.image {
+        let what = match &last.version {
             Some(image) if !last.message.contains(&**image) => {
                 format!("{} ({image})", last.message)
             }
@@ -81,7 +82,7 @@ impl<'a> Case<'a> {
     }
 
     fn see_report(&mut self, report: &Report) {
-        let source = format!("BootImageReport {}", report.meta.full_name());
+        let source = format!("BootImageReport {}", report.metadata.full_name());
         let text = format!("{}, {}: {}", report.verdict, report.action, report.message);
         self.see(source.clone(), report.at(), text);
         if let Some(progress) = &report.progress {

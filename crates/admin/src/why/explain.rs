@@ -1,7 +1,6 @@
 //! A sentence for each machine without a Node (pure).
 
 use super::case::{Case, Subject};
-use super::facts::Facts;
 use super::finding::{Counter, Finding};
 use super::index::Index;
 use super::log_report::log_report;
@@ -13,6 +12,7 @@ use super::subjects::{Subjects, all_named, strangers, waiting};
 use super::way::At;
 use crate::API_VERSION;
 use crate::audit::{Origin, Unread};
+use skewguard_cluster::cluster::Cluster;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest time that a machine takes to become a Node where nothing is wrong.
@@ -51,8 +51,8 @@ pub(crate) struct Question<'a> {
 ///
 /// # Errors
 /// Something of a name that was asked for is not there.
-pub(crate) fn why(facts: &Facts, question: Question<'_>) -> Result<WhyReport, String> {
-    let index = Index::new(facts, &question.unread);
+pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, String> {
+    let index = Index::new(facts);
     let now = question.now;
     let tell = |subject| explain(Case::new(facts, &index, subject, now), question.judged);
     let is_of_all = question.names.is_empty();
@@ -99,8 +99,8 @@ pub(crate) fn why(facts: &Facts, question: Question<'_>) -> Result<WhyReport, St
 /// Says why one is no Node.
 fn explain(mut case: Case<'_>, sets: &JudgedSets) -> Explanation {
     let judged = case.machine.and_then(|machine| {
-        let (kind, name) = machine.owner.clone()?;
-        sets.get(&(machine.meta.namespace.clone(), kind, name))
+        let (kind, name) = machine.owners.first().cloned()?;
+        sets.get(&(machine.metadata.namespace.clone(), kind, name))
     });
     let finding = find(&mut case, judged);
     let finding = case.remade(finding);
@@ -119,7 +119,7 @@ fn explain(mut case: Case<'_>, sets: &JudgedSets) -> Explanation {
         namespace: case.namespace().to_owned(),
         name: case.name().to_owned(),
         owner: case.machine.and_then(|machine| {
-            let (kind, name) = machine.owner.as_ref()?;
+            let (kind, name) = machine.owners.first()?;
             Some(format!("{kind} {name}"))
         }),
         pool: case.pool(),
@@ -147,7 +147,9 @@ fn find(case: &mut Case<'_>, judged: Option<&Judged>) -> Finding {
     if let Ok(text) = &instance {
         case.reach(At::Instance, text.clone());
     }
-    let is_failed = case.machine.is_some_and(super::kinds::Machine::is_failed);
+    let is_failed = case
+        .machine
+        .is_some_and(skewguard_cluster::kinds::machine::Machine::is_failed);
     if !is_failed && let Some(finding) = case.of_node() {
         return finding;
     }

@@ -4,10 +4,11 @@
 use super::case::Case;
 use super::finding::{Counter, Finding, sentence};
 use super::ignition_server::{Refusal, Request};
-use super::kinds::{Condition, NodePool};
 use super::moment::{Moment, span};
 use super::report::Stage;
 use super::way::At;
+use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::node_pool::NodePool;
 use std::collections::BTreeMap;
 
 /// Seconds by which a clock may differ from another.
@@ -53,7 +54,7 @@ pub(super) fn is_invalid(pool: &NodePool) -> bool {
 impl Case<'_> {
     /// A NodePool that wants machines and has none.
     pub(super) fn node_pool_without_machines(&mut self, pool: &NodePool) -> Finding {
-        let full_name = pool.meta.full_name();
+        let full_name = pool.metadata.full_name();
         let bad = self.see_pool(pool);
         let wants = format!(
             "NodePool {full_name} wants {} and has none",
@@ -96,7 +97,7 @@ impl Case<'_> {
         let pool = facts
             .node_pools
             .iter()
-            .find(|of| of.meta.full_name() == name_of_pool);
+            .find(|of| of.metadata.full_name() == name_of_pool);
         let bad = pool.and_then(|pool| self.see_pool(pool));
         let by_log = self.by_ignition_log();
         let name = self.name();
@@ -141,12 +142,12 @@ impl Case<'_> {
 
     /// The first condition of a NodePool that says why; each goes into the evidence.
     fn see_pool(&mut self, pool: &NodePool) -> Option<(String, String)> {
-        let full_name = pool.meta.full_name();
+        let full_name = pool.metadata.full_name();
         let bad = blame(pool);
         for condition in &bad {
             let text = format!("{}: {}", condition.status, condition.says());
             let source = format!("NodePool {full_name}, condition {}", condition.kind);
-            self.see(source, condition.since, text);
+            self.see(source, condition.since(), text);
         }
         let first = bad.first()?;
         Some((first.kind.clone(), first.says()))
@@ -160,7 +161,7 @@ impl Case<'_> {
     /// The finding by the log of the ignition server, where that says something.
     fn by_ignition_log(&mut self) -> Option<Finding> {
         let facts = self.facts;
-        let namespace = &self.machine?.meta.namespace;
+        let namespace = &self.machine?.metadata.namespace;
         let servers = facts.ignition_servers.get(namespace);
         // A log that a person named has no namespace.
         let Some(servers) = servers.or_else(|| facts.ignition_servers.get("")) else {
@@ -259,11 +260,11 @@ impl Case<'_> {
     fn some_served(&self, own: &[&Request], served: usize) -> Finding {
         let name = self.name();
         let (namespace, made) = (
-            self.machine.map(|machine| &machine.meta.namespace),
+            self.machine.map(|machine| &machine.metadata.namespace),
             self.created(),
         );
-        let later = self.facts.machines.iter().filter(|machine| {
-            Some(&machine.meta.namespace) == namespace && machine.meta.created >= made
+        let later = self.facts.all_machines().filter(|machine| {
+            Some(&machine.metadata.namespace) == namespace && machine.metadata.created >= made
         });
         if later.count() > 1 {
             return Finding::new(

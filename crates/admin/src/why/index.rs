@@ -1,12 +1,17 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
-use super::facts::Facts;
 use super::finding::{NO_MACHINES, NO_NODES, NO_REQUESTS};
-use super::kinds::{Host, Machine, Node};
 use super::moment::Moment;
-use super::records::{CertificateRequest, Event, Report};
 use super::remade::Deletion;
 use crate::audit::Unread;
+use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::kinds::event::Event;
+use skewguard_cluster::kinds::host::Host;
+use skewguard_cluster::kinds::kind_table::{CERTIFICATES, MACHINE_API, REQUEST};
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::report::Report;
+use skewguard_cluster::kinds::request::CertificateRequest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -19,20 +24,15 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    fn new(facts: &Facts, unread: &[Unread]) -> Self {
-        // A list as the API server gave it says that there is none.
-        let is_listed = |what: &str| {
-            facts.is_live && !unread.iter().any(|unread| unread.what.starts_with(what))
-        };
-        let is_empty = |kind: &str| facts.empty.contains(kind);
+    fn new(facts: &Cluster) -> Self {
+        // A list as the API server gave it, or without items, says that there is none.
+        let is_listed =
+            |group, kind: &'static str| facts.has_all(group, kind) || facts.empty.contains(kind);
         Self {
-            has_machines: !facts.machines.is_empty()
-                || is_listed("machines")
-                || is_empty("Machine"),
-            has_nodes: !facts.nodes.is_empty() || is_listed("nodes") || is_empty("Node"),
-            has_requests: !facts.requests.is_empty()
-                || is_listed("certificatesigningrequests")
-                || is_empty("CertificateSigningRequest"),
+            has_machines: facts.all_machines().next().is_some()
+                || is_listed(MACHINE_API, "Machine"),
+            has_nodes: facts.all_nodes().next().is_some() || is_listed("", "Node"),
+            has_requests: !facts.requests.is_empty() || is_listed(CERTIFICATES, REQUEST),
         }
     }
 
@@ -82,8 +82,8 @@ pub(super) struct Index<'a> {
     events: BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a Event>>,
     /// Of the nodes' own agents, by the host.
     pub(super) told: BTreeMap<&'a str, Vec<&'a Event>>,
-    /// By namespace and name of their Machine.
-    pub(super) hosts: BTreeMap<(&'a str, &'a str), &'a Host>,
+    /// By namespace, and kind and name of what they are for.
+    hosts: BTreeMap<(&'a str, &'a str, &'a str), &'a Host>,
     /// Addresses of what is in this cluster.
     pub(super) known: BTreeSet<IpAddr>,
     hosts_by_name: BTreeMap<String, &'a Host>,
@@ -115,7 +115,7 @@ pub(super) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(facts: &'a Facts, unread: &[Unread]) -> Self {
+    pub(super) fn new(facts: &'a Cluster) -> Self {
         let mut reports: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
         for report in &facts.reports {
             for name in &report.names {
@@ -151,17 +151,20 @@ impl<'a> Index<'a> {
                 boot_failures.entry(node).or_default().push(event);
             }
         }
-        let host = |host: &'a Host| Some(((&*host.meta.namespace, host.machine.as_deref()?), host));
-        let machine_ips = facts.machines.iter().flat_map(|machine| machine.ips());
+        let host = |host: &'a Host| {
+            let (kind, name) = host.consumer.as_ref()?;
+            Some(((&*host.metadata.namespace, &**kind, &**name), host))
+        };
+        let machine_ips = facts.all_machines().flat_map(|machine| machine.ips());
         let host_ips = facts.hosts.iter().flat_map(|host| &host.addresses);
-        let node_ips = facts.nodes.values().flat_map(|node| &node.addresses);
+        let node_ips = facts.all_nodes().flat_map(|node| &node.addresses);
         let agent_ips = facts.agents.iter().flat_map(|agent| &agent.addresses);
         let others = host_ips.chain(node_ips).chain(agent_ips).copied();
-        let nodes = facts.nodes.values();
+        let nodes = facts.all_nodes();
         let mut index = Self {
             nodes: nodes
                 .clone()
-                .map(|node| (node.name.to_ascii_lowercase(), node))
+                .map(|node| (node.metadata.name.to_ascii_lowercase(), node))
                 .collect(),
             nodes_of_machines: nodes
                 .clone()
@@ -177,15 +180,15 @@ impl<'a> Index<'a> {
             hosts: facts.hosts.iter().filter_map(host).collect(),
             known: machine_ips.chain(others).collect(),
             hosts_by_name: (facts.hosts.iter())
-                .map(|host| (host.meta.full_name(), host))
+                .map(|host| (host.metadata.full_name(), host))
                 .collect(),
             free_nodes: free_nodes(facts),
-            ground: Ground::new(facts, unread),
+            ground: Ground::new(facts),
             internal_names: internal_names(facts),
             requests_by_short,
             strangers: Vec::new(),
             unnamed: 0,
-            pools_with_machines: (facts.machines.iter())
+            pools_with_machines: (facts.all_machines())
                 .filter_map(|machine| machine.node_pool.as_deref())
                 .collect(),
             twins: twins(facts),
@@ -193,7 +196,7 @@ impl<'a> Index<'a> {
             boot_failures,
             strange_askers: Vec::new(),
             is_everybody_strange: false,
-            takers: (facts.machines.iter())
+            takers: (facts.all_machines())
                 .filter_map(|machine| Some((machine.node.as_deref()?, machine)))
                 .collect(),
         };
@@ -204,18 +207,17 @@ impl<'a> Index<'a> {
 
     /// Finds the requests of addresses that no Machine, host, agent or Node has, and those of a Node's that
     /// had joined before: whoever is behind such an address is not known.
-    fn find_strange_askers(&mut self, facts: &Facts) {
-        let nodes = facts.nodes.values();
+    fn find_strange_askers(&mut self, facts: &Cluster) {
+        let nodes = facts.all_nodes();
         let mut joined: BTreeMap<IpAddr, Moment> = BTreeMap::new();
-        for (node, created) in nodes.filter_map(|node| Some((node, node.created?))) {
+        for (node, created) in nodes.filter_map(|node| Some((node, node.metadata.created?))) {
             for address in &node.addresses {
                 let known = joined.entry(*address).or_insert(created);
                 *known = created.max(*known);
             }
         }
         let waiting = facts
-            .machines
-            .iter()
+            .all_machines()
             .filter(|machine| machine.node.is_none());
         for address in waiting.flat_map(|machine| machine.ips()) {
             joined.remove(&address);
@@ -242,14 +244,14 @@ impl<'a> Index<'a> {
 
     /// Tells if another Machine than this one names a Node as its own.
     pub(super) fn is_taken(&self, node: &Node, machine: Option<&Machine>) -> bool {
-        let taker = self.takers.get(&*node.name);
+        let taker = self.takers.get(&*node.metadata.name);
         taker.is_some_and(|taker| {
-            machine.is_none_or(|machine| taker.meta.full_name() != machine.meta.full_name())
+            machine.is_none_or(|machine| taker.metadata.full_name() != machine.metadata.full_name())
         })
     }
 
     /// Finds the requests for a first certificate that are nobody's, and counts who waits without one.
-    fn find_strangers(&mut self, facts: &'a Facts) {
+    fn find_strangers(&mut self, facts: &'a Cluster) {
         let mut left: BTreeMap<&str, Stranger<'a>> = BTreeMap::new();
         for request in facts.requests.iter().filter(|request| request.is_first) {
             let Some(node) = request.node.as_deref() else {
@@ -278,7 +280,7 @@ impl<'a> Index<'a> {
             }
             unnamed += usize::from(waits && !is_named);
         };
-        for machine in &facts.machines {
+        for machine in facts.all_machines() {
             let host = self.host_of(machine).into_iter().flat_map(Host::names);
             let is_up = machine.provider_id.is_some() || !machine.addresses.is_empty();
             let waits = machine.node.is_none() && !machine.is_deleting && is_up;
@@ -287,7 +289,7 @@ impl<'a> Index<'a> {
                 waits && !machine.is_failed(),
             );
         }
-        for host in facts.hosts.iter().filter(|host| host.machine.is_none()) {
+        for host in facts.hosts.iter().filter(|host| host.consumer.is_none()) {
             let is_here = host.names().any(|name| self.nodes.contains_key(&name));
             meet(
                 &mut host.names(),
@@ -316,19 +318,41 @@ impl<'a> Index<'a> {
 
     /// Tells if this copy of a Machine is the one that counts: between the two Machine APIs each has two.
     pub(super) fn counts(&self, machine: &Machine) -> bool {
-        let Some(twin) = self.twins.get(&*machine.meta.name) else {
+        let Some(twin) = self.twins.get(&*machine.metadata.name) else {
             return true;
         };
         let is_of_cluster_api = twin.authority.as_deref() == Some("ClusterAPI");
-        machine.is_of_cluster_api == is_of_cluster_api
+        machine.is_of_cluster_api() == is_of_cluster_api
     }
 
-    /// The host of a Machine, by its annotation, else by the host's consumer.
+    /// The host of a Machine, by its annotation, else by what the host is for: the Machine, or its
+    /// infrastructure object.
     pub(super) fn host_of(&self, machine: &Machine) -> Option<&'a Host> {
         let named = machine.host.as_deref();
         let named = named.and_then(|name| self.hosts_by_name.get(name));
-        let key = (&*machine.meta.namespace, &*machine.meta.name);
-        named.or_else(|| self.hosts.get(&key)).copied()
+        let infrastructure = machine.source.infrastructure.as_ref();
+        let infrastructure = infrastructure.map(|(kind, name)| (&**kind, &**name));
+        let own = ("Machine", &*machine.metadata.name);
+        let namespace = &*machine.metadata.namespace;
+        let mut consumers = infrastructure.into_iter().chain([own]);
+        let for_it = || consumers.find_map(|(kind, name)| self.hosts.get(&(namespace, kind, name)));
+        named.or_else(for_it).copied()
+    }
+
+    /// The Node of this name.
+    pub(super) fn node(&self, name: &str) -> Option<&'a Node> {
+        self.nodes.get(&name.to_ascii_lowercase()).copied()
+    }
+
+    /// The Events about a Machine, and about its infrastructure object, the oldest first.
+    pub(super) fn events_of(&self, machine: &Machine) -> Vec<&'a Event> {
+        let namespace = &machine.metadata.namespace;
+        let mut all = self.events(machine.kind(), namespace, &machine.metadata.name);
+        if let Some((kind, name)) = &machine.source.infrastructure {
+            all.extend(self.events(kind, namespace, name));
+            all.sort_by_key(|event| event.last);
+        }
+        all
     }
 
     /// The Events about an object, the oldest first.
@@ -344,13 +368,13 @@ impl<'a> Index<'a> {
 }
 
 /// Names that the approver finds Machines by, and the Machine of each.
-fn internal_names(facts: &Facts) -> BTreeMap<String, &str> {
+fn internal_names(facts: &Cluster) -> BTreeMap<String, &str> {
     let mut names = BTreeMap::new();
-    for machine in &facts.machines {
+    for machine in facts.all_machines() {
         for (kind, name) in &machine.addresses {
             if kind == "InternalDNS" {
                 let name = name.trim_end_matches('.').to_ascii_lowercase();
-                names.entry(name).or_insert(&*machine.meta.name);
+                names.entry(name).or_insert(&*machine.metadata.name);
             }
         }
     }
@@ -358,12 +382,12 @@ fn internal_names(facts: &Facts) -> BTreeMap<String, &str> {
 }
 
 /// The Nodes that no Machine is linked to, by their addresses.
-fn free_nodes(facts: &Facts) -> BTreeMap<IpAddr, &Node> {
-    let taken: BTreeSet<&str> = (facts.machines.iter())
+fn free_nodes(facts: &Cluster) -> BTreeMap<IpAddr, &Node> {
+    let taken: BTreeSet<&str> = (facts.all_machines())
         .filter_map(|machine| machine.node.as_deref())
         .collect();
-    let free = facts.nodes.values();
-    let free = free.filter(|node| node.machine.is_none() && !taken.contains(&*node.name));
+    let free = facts.all_nodes();
+    let free = free.filter(|node| node.machine.is_none() && !taken.contains(&*node.metadata.name));
     free.flat_map(|node| node.addresses.iter().map(move |address| (*address, node)))
         .collect()
 }
@@ -381,14 +405,16 @@ fn failed_node(event: &Event) -> Option<String> {
 
 /// The Machines that have a copy in each of the two Machine APIs: that of machine.openshift.io says
 /// which one counts.
-fn twins(facts: &Facts) -> BTreeMap<&str, &Machine> {
-    let machines = facts.machines.iter();
+fn twins(facts: &Cluster) -> BTreeMap<&str, &Machine> {
+    let machines = facts.all_machines();
     let copies: BTreeSet<&str> = machines
         .clone()
-        .filter(|machine| machine.is_of_cluster_api && machine.node_pool.is_none())
-        .map(|machine| &*machine.meta.name)
+        .filter(|machine| machine.is_of_cluster_api() && machine.node_pool.is_none())
+        .map(|machine| &*machine.metadata.name)
         .collect();
-    let own = machines.filter(|machine| !machine.is_of_cluster_api && machine.authority.is_some());
-    let own = own.filter(|machine| copies.contains(&*machine.meta.name));
-    own.map(|machine| (&*machine.meta.name, machine)).collect()
+    let own =
+        machines.filter(|machine| !machine.is_of_cluster_api() && machine.authority.is_some());
+    let own = own.filter(|machine| copies.contains(&*machine.metadata.name));
+    own.map(|machine| (&*machine.metadata.name, machine))
+        .collect()
 }

@@ -2,10 +2,13 @@
 
 use super::case::{Case, Subject};
 use super::finding::{Counter, Finding, sentence};
-use super::kinds::{Agent, Condition, Host, Machine, condition};
 use super::moment::span;
 use super::report::Stage;
 use super::way::At;
+use skewguard_cluster::kinds::agent::Agent;
+use skewguard_cluster::kinds::host::Host;
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::metadata::{Condition, condition};
 
 /// The failures of clouds, in paragraphs: a name, what helps, and after a tab each what the message
 /// contains, in lower case. The first one that knows a message counts, the last one knows all.
@@ -139,7 +142,10 @@ impl Case<'_> {
                 format!(" and not Ready: {}", sentence(&ready.says()))
             });
             let end = if ready.is_empty() { "." } else { "" };
-            format!(" Its Node {} is still there{ready}{end}", node.name)
+            format!(
+                " Its Node {} is still there{ready}{end}",
+                node.metadata.name
+            )
         });
         Finding::new(
             Stage::NoInstance,
@@ -166,7 +172,7 @@ impl Case<'_> {
             )
         };
         let authority = machine.authority.as_deref().unwrap_or_default();
-        if !machine.is_of_cluster_api && authority == "ClusterAPI" {
+        if !machine.is_of_cluster_api() && authority == "ClusterAPI" {
             self.unseen("its copy of the Cluster API, which counts: Machine of cluster.x-k8s.io in openshift-cluster-api");
             let why =
                 "its other copy counts, of the Cluster API (authoritativeAPI), and was not read.";
@@ -195,7 +201,7 @@ impl Case<'_> {
         } else if machine.is_paused {
             finding.next(format!(
                 "Find out who paused it, then take the annotation away: oc annotate machines.cluster.x-k8s.io -n {} {name} cluster.x-k8s.io/paused-",
-                machine.meta.namespace
+                machine.metadata.namespace
             ))
         } else {
             finding.next("Find out who paused it, or its Cluster")
@@ -249,12 +255,11 @@ impl Case<'_> {
     fn free_hosts(&mut self, machine: &Machine) -> String {
         let facts = self.facts;
         let mut said = Vec::new();
-        let free = facts
-            .hosts
-            .iter()
-            .filter(|host| host.machine.is_none() && host.meta.namespace == machine.meta.namespace);
+        let free = facts.hosts.iter().filter(|host| {
+            host.consumer.is_none() && host.metadata.namespace == machine.metadata.namespace
+        });
         for host in free {
-            let full_name = host.meta.full_name();
+            let full_name = host.metadata.full_name();
             let words = words(host);
             self.see(
                 format!("BareMetalHost {full_name}, status"),
@@ -297,9 +302,7 @@ impl Case<'_> {
             "InstanceExists",
             "Ready",
         ]);
-        let events = self
-            .index
-            .events("Machine", &machine.meta.namespace, &machine.meta.name);
+        let events = self.index.events_of(machine);
         let event = events
             .iter()
             .rev()
@@ -325,7 +328,7 @@ impl Case<'_> {
     }
 
     fn host_instance(&mut self, host: &Host) -> Result<String, Finding> {
-        let full_name = host.meta.full_name();
+        let full_name = host.metadata.full_name();
         let source = format!("BareMetalHost {full_name}, status.provisioning.state");
         self.see(source.clone(), host.since, host.state.clone());
         let is_installed = host.is_external || host.state == "provisioned";
@@ -367,13 +370,13 @@ impl Case<'_> {
         )
         .next(format!(
             "Look at the host: oc describe baremetalhosts.metal3.io -n {} {}",
-            host.meta.namespace, host.meta.name
+            host.metadata.namespace, host.metadata.name
         ))
         .proved(self, source, &[Counter::Nodes]))
     }
 
     fn installed_host(&mut self, host: &Host, source: String) -> Result<String, Finding> {
-        let full_name = host.meta.full_name();
+        let full_name = host.metadata.full_name();
         if host.is_on != Some(false) {
             return Ok(format!("host {full_name}, {}", host.state));
         }
@@ -443,7 +446,7 @@ impl Case<'_> {
         } else if agent.is_approved == Some(false) {
             finding.next(format!(
                 "Approve it, if the host is yours: oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'",
-                agent.meta.namespace, agent.meta.name
+                agent.metadata.namespace, agent.metadata.name
             ))
         } else if waits_for_user {
             finding.next("Do what its Agent says; it then goes on by itself")

@@ -1,12 +1,12 @@
 //! The logs that were read, and how far they can be trusted (pure).
 
-use super::facts::Facts;
 use super::moment::{Moment, span};
 use super::report::LogReport;
+use skewguard_cluster::cluster::Cluster;
 use std::collections::BTreeSet;
 
 /// The logs, and how far they can be trusted.
-pub(super) fn log_report(facts: &Facts) -> LogReport {
+pub(super) fn log_report(facts: &Cluster) -> LogReport {
     let logs = &facts.logs;
     let mut notes = Vec::new();
     if logs.unknown > 0 {

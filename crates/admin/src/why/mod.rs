@@ -1,7 +1,7 @@
 //! Reasons why a Machine did not become a Node: the steps on the way, the signs of each in the
 //! cluster, and one sentence (pure).
 //!
-//! [`Facts`] are kept of objects and logs, [`why`] makes a [`WhyReport`] of them. Each step is seen
+//! A cluster is objects and logs; [`why`] makes a [`WhyReport`] of them. Each step is seen
 //! by somebody else: the Machine API, the machine-config-server, the node's own agent, the
 //! machine-approver.
 
@@ -28,8 +28,6 @@ mod way;
 use skewguard_cluster::kinds::ignition_specs;
 use skewguard_cluster::logs::{ignition_server, server_line, server_log};
 use skewguard_cluster::moment;
-use skewguard_cluster::why::{facts, kinds, records};
 
 pub(crate) use explain::{Judged, JudgedSets, Question, why};
-pub(crate) use facts::Facts;
 pub(crate) use report::{Explanation, Mark, Stage, WhyReport};

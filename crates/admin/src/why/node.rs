@@ -2,30 +2,31 @@
 
 use super::case::Case;
 use super::finding::{Counter, Finding, count, sentence};
-use super::kinds::{Condition, Node};
 use super::moment::span;
 use super::report::Stage;
 use super::way::At;
+use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::node::Node;
 
 impl Case<'_> {
     /// Its Node, where it is there: joined, or what is wrong with it.
     pub(super) fn of_node(&mut self) -> Option<Finding> {
         let node = self.node()?;
-        let source = format!("Node {}", node.name);
-        self.see(source.clone(), node.created, "created");
+        let source = format!("Node {}", node.metadata.name);
+        self.see(source.clone(), node.metadata.created, "created");
         let is_linked = self
             .machine
-            .is_none_or(|machine| machine.node.as_deref() == Some(&node.name));
+            .is_none_or(|machine| machine.node.as_deref() == Some(&node.metadata.name));
         let name = self.name().to_owned();
-        let which = if name == node.name {
+        let which = if name == node.metadata.name {
             "its Node".to_owned()
         } else {
-            format!("its Node {}", node.name)
+            format!("its Node {}", node.metadata.name)
         };
         if let Some(ready) = &node.ready {
             self.see(
                 format!("{source}, condition Ready"),
-                ready.since,
+                ready.since(),
                 format!("{}: {}", ready.status, ready.says()),
             );
         }
@@ -56,14 +57,17 @@ impl Case<'_> {
 
     /// Requests for the certificate that its Node serves with, which wait.
     fn serving_requests(&mut self, node: &Node) -> usize {
-        let requests = self.index.requests.get(&*node.name.to_ascii_lowercase());
+        let requests = self
+            .index
+            .requests
+            .get(&*node.metadata.name.to_ascii_lowercase());
         let requests = requests.into_iter().flatten().copied();
         let waiting: Vec<_> = requests
             .filter(|request| !request.is_client && request.is_pending())
             .collect();
         for request in waiting.iter().take(3) {
             let source = format!("CertificateSigningRequest {}", request.name);
-            let text = format!("for serving, of node {}, pending", node.name);
+            let text = format!("for serving, of node {}, pending", node.metadata.name);
             self.see(source, request.created, text);
             if let Some(why) = self.facts.refusals.get(&request.name) {
                 let text = format!("{}: {why}", request.name);
@@ -87,14 +91,18 @@ impl Case<'_> {
         let finding = Finding::new(
             Stage::Joined,
             At::Node,
-            node.name.clone(),
+            node.metadata.name.clone(),
             format!("{name} has joined: {which} is there{ready}{waits}."),
         );
         if !is_ready {
             self.unseen("whether the Node is Ready: only its metadata was read");
             return finding;
         }
-        finding.proved(self, format!("Node {}", node.name), &[Counter::Itself])
+        finding.proved(
+            self,
+            format!("Node {}", node.metadata.name),
+            &[Counter::Itself],
+        )
     }
 
     /// A Node that its Machine still names, and that is gone: the Machine keeps the reference.
@@ -132,12 +140,15 @@ impl Case<'_> {
                 reason => format!("{state}: {reason}"),
             };
             self.see(
-                format!("Node {}, the Machine Config Daemon's state", node.name),
+                format!(
+                    "Node {}, the Machine Config Daemon's state",
+                    node.metadata.name
+                ),
                 None,
                 text,
             );
         }
-        let conditions = self.facts.config_nodes.get(&node.name);
+        let conditions = self.facts.config_nodes.get(&node.metadata.name);
         let degraded = conditions.into_iter().flatten().filter(|condition| {
             condition.status == "True" && condition.kind.ends_with("Degraded")
                 || condition.status == "False" && condition.kind == "UpdatePrepared"
@@ -146,9 +157,9 @@ impl Case<'_> {
             self.see(
                 format!(
                     "MachineConfigNode {}, condition {}",
-                    node.name, condition.kind
+                    node.metadata.name, condition.kind
                 ),
-                condition.since,
+                condition.since(),
                 condition.says(),
             );
         }
@@ -159,10 +170,10 @@ impl Case<'_> {
         let mut finding = Finding::new(
             Stage::NodeNotReady,
             At::Node,
-            format!("{} is not Ready", node.name),
+            format!("{} is not Ready", node.metadata.name),
             format!(
                 "{name} has joined, and {which} has not been Ready{}: {}",
-                ready.since.map_or(String::new(), |since| format!(
+                ready.since().map_or(String::new(), |since| format!(
                     " for {}",
                     span(self.now.since(since))
                 )),
@@ -176,9 +187,12 @@ impl Case<'_> {
                 "The Machine Config Daemon is Degraded there: {reason}"
             ));
         }
-        let proof = format!("Node {}, condition Ready", node.name);
+        let proof = format!("Node {}, condition Ready", node.metadata.name);
         finding
-            .next(format!("Look at the Node: oc describe node {}", node.name))
+            .next(format!(
+                "Look at the Node: oc describe node {}",
+                node.metadata.name
+            ))
             .proved(self, proof, &[Counter::Itself])
     }
 
@@ -203,24 +217,30 @@ impl Case<'_> {
         );
         // Of another name: its address alone says that it is this one's.
         let is_provided = own.is_some() && own == node.provider_id;
-        let is_named = self.names().contains(&node.name.to_ascii_lowercase());
+        let is_named = self
+            .names()
+            .contains(&node.metadata.name.to_ascii_lowercase());
         if !is_provided && !is_named {
             self.unseen(format!(
                 "whether Node {} is this machine: it has another name, and the machine's address",
-                node.name
+                node.metadata.name
             ));
         }
         let finding = Finding::new(
             Stage::NodeNotReady,
             At::Node,
-            format!("{} is not linked", node.name),
+            format!("{} is not linked", node.metadata.name),
             format!(
                 "{name} has joined, and the Machine is not linked to it: {which} is there, and status.nodeRef is empty; {why}."
             ),
         )
         .next("Read the log of the nodelink-controller: oc logs -n openshift-machine-api deployment/machine-api-controllers -c nodelink-controller");
         if is_provided || is_named {
-            return finding.proved(self, format!("Node {}", node.name), &[Counter::Itself]);
+            return finding.proved(
+                self,
+                format!("Node {}", node.metadata.name),
+                &[Counter::Itself],
+            );
         }
         finding
     }

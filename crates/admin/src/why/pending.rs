@@ -4,9 +4,9 @@
 use super::case::{Case, Subject};
 use super::finding::{Counter, Finding, ago, count, sentence};
 use super::moment::{Moment, span};
-use super::records::CertificateRequest;
 use super::report::Stage;
 use super::way::At;
+use skewguard_cluster::kinds::request::CertificateRequest;
 
 /// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
 /// `maxMachineDelta`).
@@ -290,7 +290,7 @@ impl<'a> Case<'a> {
             ));
         }
         let late = |at: Moment, made: Moment| at > made.plus(APPROVED_WITHIN);
-        match (request.created, machine.meta.created) {
+        match (request.created, machine.metadata.created) {
             (Some(at), Some(made)) if late(at, made) => Reason::ByRule(
                 "it came more than two hours after the Machine was made, and the approver takes none that late".to_owned(),
             ),
@@ -305,7 +305,7 @@ impl<'a> Case<'a> {
         let pending = requests
             .filter(|request| request.is_pending() && request.created >= Some(hour))
             .count();
-        let most = facts.machines.len().max(facts.nodes.len()) + MAX_MORE_PENDING;
+        let most = facts.all_machines().count().max(facts.all_nodes().count()) + MAX_MORE_PENDING;
         (pending > most).then(|| {
             format!("{pending} requests of the last hour wait, and the approver stops above {most}")
         })
@@ -320,7 +320,7 @@ impl<'a> Case<'a> {
                 ("Available", "False") | ("Degraded", "True")
             )
         })?;
-        let (says, since) = (bad.says(), bad.since);
+        let (says, since) = (bad.says(), bad.since());
         let text = format!("{} {}: {says}", bad.kind, bad.status);
         self.see("ClusterOperator machine-approver", since, text);
         Some(format!("the machine-approver does not work: {says}"))

@@ -3,10 +3,11 @@
 use super::case::Case;
 use super::finding::{Finding, count};
 use super::index::Index;
-use super::kinds::Machine;
 use super::moment::{Moment, span};
-use super::records::{Event, HealthCheck};
 use super::report::Stage;
+use skewguard_cluster::kinds::event::Event;
+use skewguard_cluster::kinds::health_check::HealthCheck;
+use skewguard_cluster::kinds::machine::Machine;
 use std::collections::BTreeMap;
 
 /// A Machine that a health check deleted, by the Event about it.
@@ -47,12 +48,12 @@ impl<'a> Deletion<'a> {
 
 /// The Machines of a Machine's set that a health check deleted, each once.
 fn deleted<'a>(index: &Index<'a>, machine: &Machine) -> Vec<Deletion<'a>> {
-    let Some((_, set)) = &machine.owner else {
+    let Some((_, set)) = machine.owners.first() else {
         return Vec::new();
     };
-    let key = (&*machine.meta.namespace, &**set);
+    let key = (&*machine.metadata.namespace, &**set);
     let all = index.deleted.get(&key).into_iter().flatten();
-    let all = all.filter(|deletion| deletion.machine != machine.meta.name);
+    let all = all.filter(|deletion| deletion.machine != machine.metadata.name);
     let each: BTreeMap<&str, &Deletion<'_>> = all.map(|one| (one.machine, one)).collect();
     each.into_values().cloned().collect()
 }
@@ -85,7 +86,7 @@ impl<'a> Case<'a> {
                 None => "",
             };
             self.see(
-                format!("Event of Machine {}/{name}", machine.meta.namespace),
+                format!("Event of Machine {}/{name}", machine.metadata.namespace),
                 *at,
                 format!("MachineDeleted: the MachineHealthCheck deleted it{node}"),
             );
@@ -119,7 +120,7 @@ impl<'a> Case<'a> {
     fn without_node(&mut self, check: Option<&HealthCheck>, without: usize, with: usize) -> String {
         let after = check.map_or(String::new(), |check| {
             let timeout = span(check.startup_timeout);
-            let full_name = check.meta.full_name();
+            let full_name = check.metadata.full_name();
             let said = if check.is_default {
                 format!("none: {timeout}")
             } else {
@@ -144,10 +145,11 @@ impl<'a> Case<'a> {
     /// The health check that the Events name, else the one that surely looks after the Machine.
     fn check_of(&self, machine: &Machine, deleted: &[Deletion<'_>]) -> Option<&'a HealthCheck> {
         let named = deleted.iter().find_map(|one| one.check);
-        let mut checks = self.facts.checks.iter();
+        let mut checks = self.facts.health_checks.iter();
         match named {
             Some(name) => checks.find(|check| {
-                check.meta.name == name && check.meta.namespace == machine.meta.namespace
+                check.metadata.name == name
+                    && check.metadata.namespace == machine.metadata.namespace
             }),
             None => self.covering(machine),
         }
@@ -155,7 +157,7 @@ impl<'a> Case<'a> {
 
     /// The health check that surely looks after a Machine, the one that waits least.
     fn covering(&self, machine: &Machine) -> Option<&'a HealthCheck> {
-        let checks = self.facts.checks.iter();
+        let checks = self.facts.health_checks.iter();
         checks
             .filter(|check| check.startup_timeout > 0 && check.covers(machine))
             .min_by_key(|check| check.startup_timeout)
@@ -182,7 +184,7 @@ impl<'a> Case<'a> {
         }
         finding.next(format!(
             "MachineHealthCheck {} deletes it at {at}. To keep it: {}",
-            check.meta.name,
+            check.metadata.name,
             keep_command(check)
         ))
     }
@@ -201,12 +203,12 @@ fn loop_words(
         _ => String::new(),
     };
     let named = deleted.iter().find_map(|one| one.check);
-    let named = named.or(check.map(|check| &*check.meta.name));
+    let named = named.or(check.map(|check| &*check.metadata.name));
     let by = named.map_or_else(
         || "a MachineHealthCheck".to_owned(),
         |name| format!("MachineHealthCheck {name}"),
     );
-    let set = machine.owner.as_ref().map_or("", |(_, set)| set);
+    let set = machine.owners.first().map_or("", |(_, set)| set);
     format!(
         "{name} comes after {} of {set} that {by} deleted{within}",
         count(deleted.len(), "Machine")
@@ -227,6 +229,6 @@ fn keep_command(check: &HealthCheck) -> String {
     };
     format!(
         "oc patch machinehealthchecks.{group} -n {} {} --type merge -p '{{\"spec\":{spec}}}'",
-        check.meta.namespace, check.meta.name
+        check.metadata.namespace, check.metadata.name
     )
 }

@@ -195,7 +195,7 @@ impl Case<'_> {
     fn missing_servers(&self) -> Option<String> {
         let facts = self.facts;
         let read = facts.logs.servers().count();
-        let masters = facts.nodes.values().filter(|node| node.is_control_plane);
+        let masters = facts.all_nodes().filter(|node| node.is_control_plane);
         let wanted = facts.servers.len().max(masters.count());
         if wanted == 0 {
             return Some(

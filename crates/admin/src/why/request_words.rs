@@ -283,11 +283,11 @@ impl Case<'_> {
     }
 
     fn no_user_data(&self) -> String {
-        let secret = self.machine.and_then(|machine| machine.user_data.clone());
-        let secret = secret.unwrap_or_else(|| "its user data Secret".to_owned());
-        let namespace = self
-            .machine
-            .map_or("openshift-machine-api", |machine| &machine.meta.namespace);
+        let secret = self.machine.and_then(|machine| machine.source.secret());
+        let secret = secret.unwrap_or("its user data Secret");
+        let namespace = self.machine.map_or("openshift-machine-api", |machine| {
+            &machine.metadata.namespace
+        });
         format!(
             "its user data: Secret {namespace}/{secret} and the machine-config-server's CA (get secrets, configmaps; must-gathers hide Secrets)"
         )
@@ -296,9 +296,9 @@ impl Case<'_> {
     /// The advice about a CA: it names the ConfigMap that was read.
     fn about_authority(&self, finding: Finding) -> Finding {
         let facts = self.facts;
-        let present = if !facts.own_authorities.is_empty() {
+        let present = if !facts.own_authorities.fingerprints.is_empty() {
             "ConfigMap machine-config-server-ca of openshift-machine-config-operator"
-        } else if facts.root_authorities.is_empty() {
+        } else if facts.root_authorities.fingerprints.is_empty() {
             "that the machine-config-server shows"
         } else {
             "ConfigMap root-ca of kube-system"
@@ -312,13 +312,17 @@ impl Case<'_> {
         let facts = self.facts;
         let user_data = facts.user_data_of(machine)?;
         let own = facts.authorities();
-        if own.is_empty() || user_data.authorities.is_empty() {
+        if own.is_empty() || user_data.authorities.fingerprints.is_empty() {
             return None;
         }
-        let trusts = user_data.authorities.iter().any(|ca| own.contains(ca));
-        let secret = machine.user_data.clone().unwrap_or_default();
+        let trusts = user_data
+            .authorities
+            .fingerprints
+            .iter()
+            .any(|ca| own.contains(ca));
+        let secret = machine.source.secret().unwrap_or_default();
         self.see(
-            format!("Secret {}/{secret}", machine.meta.namespace),
+            format!("Secret {}/{secret}", machine.metadata.namespace),
             None,
             if trusts {
                 "trusts the machine-config-server's CA"
@@ -352,16 +356,16 @@ impl Case<'_> {
         let (facts, now) = (self.facts, self.now);
         let expired = |until: Option<Moment>| until.filter(|until| *until < now);
         let own = facts.user_data_of(machine);
-        if let Some(until) = expired(own.and_then(|user_data| user_data.until)) {
-            let secret = machine.user_data.clone().unwrap_or_default();
-            let source = format!("Secret {}/{secret}", machine.meta.namespace);
+        if let Some(until) = expired(own.and_then(|user_data| user_data.authorities.until)) {
+            let secret = machine.source.secret().unwrap_or_default();
+            let source = format!("Secret {}/{secret}", machine.metadata.namespace);
             self.see(source, Some(until), "its last CA expired");
             return Some(format!(
                 "the CA in its user data expired {}",
                 self.ago(until)
             ));
         }
-        let until = expired(facts.own_until)?;
+        let until = expired(facts.own_authorities.until)?;
         let source = "ConfigMap openshift-machine-config-operator/machine-config-server-ca";
         self.see(source, Some(until), "its last CA expired");
         Some(format!(
@@ -382,12 +386,12 @@ impl Case<'_> {
         let version = judged?.version.clone()?;
         let ignition = of_image(&ImageVersion::parse(&version))?;
         let spec = user_data.spec;
-        let secret = machine.user_data.clone().unwrap_or_default();
+        let secret = machine.source.secret().unwrap_or_default();
         if ignition.can_read(spec) != Some(false) {
             return None;
         }
         self.see(
-            format!("Secret {}/{secret}", machine.meta.namespace),
+            format!("Secret {}/{secret}", machine.metadata.namespace),
             None,
             format!("user data of Ignition spec {spec}"),
         );
@@ -424,9 +428,9 @@ impl Case<'_> {
         {
             return None;
         }
-        let secret = machine.user_data.clone().unwrap_or_default();
+        let secret = machine.source.secret().unwrap_or_default();
         self.see(
-            format!("Secret {}/{secret}", machine.meta.namespace),
+            format!("Secret {}/{secret}", machine.metadata.namespace),
             None,
             "asks another host than the cluster's internal API",
         );
@@ -437,7 +441,7 @@ impl Case<'_> {
                 step,
                 format!("{begin}: its user data asks another host than {own}, the cluster's internal API."),
             )
-            .next(format!("Compare the URL in Secret {}/{secret} with the cluster's", machine.meta.namespace)),
+            .next(format!("Compare the URL in Secret {}/{secret} with the cluster's", machine.metadata.namespace)),
         )
     }
 }

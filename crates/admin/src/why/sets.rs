@@ -1,21 +1,23 @@
 //! Sets that want more machines than they have, and were refused them (pure).
 
 use super::case::{Case, Subject};
-use super::facts::Facts;
 use super::finding::{Counter, Finding, ago, sentence};
 use super::hosted::is_invalid;
 use super::index::Index;
 use super::moment::Moment;
-use super::records::MachineSet;
 use super::report::Stage;
 use super::way::At;
+use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::kinds::machine_set::MachineSet;
 
 /// The sets and NodePools that lack machines, and say why.
-pub(super) fn sets_without_machines<'a>(facts: &'a Facts, index: &Index<'a>) -> Vec<Subject<'a>> {
-    let lacks = |set: &&MachineSet| set.wanted > set.made && refusal(index, set).is_some();
-    let sets = facts.sets.iter().filter(lacks).map(Subject::Set);
+pub(super) fn sets_without_machines<'a>(facts: &'a Cluster, index: &Index<'a>) -> Vec<Subject<'a>> {
+    let lacks = |set: &&MachineSet| set.wanted() > set.made() && refusal(index, set).is_some();
+    let sets = facts.all_machine_sets().filter(lacks).map(Subject::Set);
     let pools = facts.node_pools.iter().filter(|pool| {
-        let is_empty = !index.pools_with_machines.contains(&*pool.meta.full_name());
+        let is_empty = !index
+            .pools_with_machines
+            .contains(&*pool.metadata.full_name());
         is_empty && pool.wanted > 0 && (index.ground.has_machines || is_invalid(pool))
     });
     sets.chain(pools.map(Subject::NodePool)).collect()
@@ -23,13 +25,16 @@ pub(super) fn sets_without_machines<'a>(facts: &'a Facts, index: &Index<'a>) -> 
 
 /// The last Event or the condition of a set that says why its Machines are not made, and its source.
 fn refusal(index: &Index<'_>, set: &MachineSet) -> Option<(String, Option<Moment>, String)> {
-    let events = index.events("MachineSet", &set.meta.namespace, &set.meta.name);
+    let events = index.events("MachineSet", &set.metadata.namespace, &set.metadata.name);
     let event = events
         .iter()
         .rev()
         .find(|event| event.is_warning && event.reason == "FailedCreate");
     if let Some(event) = event {
-        let source = format!("Event FailedCreate of MachineSet {}", set.meta.full_name());
+        let source = format!(
+            "Event FailedCreate of MachineSet {}",
+            set.metadata.full_name()
+        );
         return Some((source, event.last, event.message.clone()));
     }
     let condition = set.conditions.iter().find(|condition| {
@@ -45,17 +50,17 @@ fn refusal(index: &Index<'_>, set: &MachineSet) -> Option<(String, Option<Moment
     })?;
     let source = format!(
         "MachineSet {}, condition {}",
-        set.meta.full_name(),
+        set.metadata.full_name(),
         condition.kind
     );
-    Some((source, condition.since, condition.says()))
+    Some((source, condition.since(), condition.says()))
 }
 
 impl Case<'_> {
     /// A set that wants more machines than it has.
     pub(super) fn set_without_machines(&mut self, set: &MachineSet) -> Finding {
-        let name = &set.meta.name;
-        let missing = set.wanted - set.made;
+        let name = &set.metadata.name;
+        let missing = set.wanted() - set.made();
         let is_one = missing == 1;
         let begin = format!(
             "{missing} Machine{} of MachineSet {name} {} not made",

@@ -2,11 +2,12 @@
 
 use super::case::{Case, Subject};
 use super::explain::YOUNG;
-use super::facts::Facts;
 use super::index::Index;
-use super::kinds::{Host, Machine};
 use super::moment::Moment;
 use super::remade::is_remade;
+use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::kinds::host::Host;
+use skewguard_cluster::kinds::machine::Machine;
 
 /// The subjects that wait.
 #[derive(Default)]
@@ -19,7 +20,7 @@ pub(super) struct Subjects<'a> {
 
 /// Everything that waits to become a Node, but for requests and sets.
 pub(super) fn waiting<'a>(
-    facts: &'a Facts,
+    facts: &'a Cluster,
     index: &Index<'a>,
     namespace: Option<&str>,
     now: Moment,
@@ -45,13 +46,14 @@ pub(super) fn waiting<'a>(
             all.push((created, subject));
         }
     };
-    for machine in &facts.machines {
-        if !machine.is_deleting && index.counts(machine) && is_without_node(facts, index, machine) {
-            add(Subject::Machine(machine), machine.meta.created);
+    for machine in facts.all_machines() {
+        if !machine.is_deleting && index.counts(machine) && is_without_node(index, machine) {
+            add(Subject::Machine(machine), machine.metadata.created);
         }
     }
     for host in &facts.hosts {
-        let is_own = host.machine.is_none() && host.is_wanted && !host.is_external && !host.is_live;
+        let is_own =
+            host.consumer.is_none() && host.is_wanted && !host.is_external && !host.is_live;
         if !is_own {
             continue;
         }
@@ -67,7 +69,7 @@ pub(super) fn waiting<'a>(
     {
         let subject = Subject::Agent(agent);
         if Case::new(facts, index, subject, now).node().is_none() {
-            add(subject, agent.meta.created);
+            add(subject, agent.metadata.created);
         }
     }
     all.sort_by_key(|(created, _)| *created);
@@ -76,11 +78,11 @@ pub(super) fn waiting<'a>(
 }
 
 /// Tells if a Machine has no Node, a broken one, or one that is gone.
-fn is_without_node(facts: &Facts, index: &Index<'_>, machine: &Machine) -> bool {
+fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
     let Some(name) = machine.node.as_deref() else {
         return true;
     };
-    match facts.nodes.get(name) {
+    match index.node(name) {
         Some(node) => {
             let ready = node.ready.as_ref();
             machine.is_failed() || ready.is_some_and(|ready| ready.status != "True")
@@ -115,7 +117,7 @@ pub(super) fn strangers<'a>(
 /// # Errors
 /// Something of a name is not there.
 pub(super) fn all_named<'a>(
-    facts: &'a Facts,
+    facts: &'a Cluster,
     index: &Index<'a>,
     namespace: Option<&str>,
     names: &[String],
@@ -141,27 +143,25 @@ pub(super) fn all_named<'a>(
 
 /// Subjects of a name: `NAME`, `NAMESPACE/NAME` or `KIND/NAME`, of a Machine, its Node, a host or an
 /// agent.
-fn named<'a>(facts: &'a Facts, index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
+fn named<'a>(facts: &'a Cluster, index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
     let (before, own) = name.rsplit_once('/').unwrap_or(("", name));
     let is = |kind: &str, namespace: &str, name: &str| {
         name.eq_ignore_ascii_case(own)
             && (before.is_empty() || before == namespace || before.eq_ignore_ascii_case(kind))
     };
+    let by_node = index.node(own).and_then(|node| node.machine.as_deref());
     let of_node = |machine: &Machine| {
         let node = machine.node.as_deref();
-        let by_node = facts
-            .nodes
-            .get(own)
-            .and_then(|node| node.machine.as_deref());
         node == Some(own) && (before.is_empty() || before.eq_ignore_ascii_case("node"))
-            || by_node == Some(&machine.meta.full_name())
+            || by_node == Some(&machine.metadata.full_name())
     };
-    let machines = facts
-        .machines
-        .iter()
-        .filter(|machine| index.counts(machine));
+    let machines = facts.all_machines().filter(|machine| index.counts(machine));
     let machines = machines.filter(|machine| {
-        is("machine", &machine.meta.namespace, &machine.meta.name) || of_node(machine)
+        is(
+            machine.kind(),
+            &machine.metadata.namespace,
+            &machine.metadata.name,
+        ) || of_node(machine)
     });
     let found: Vec<Subject<'_>> = machines.map(Subject::Machine).collect();
     if !found.is_empty() {
@@ -172,7 +172,7 @@ fn named<'a>(facts: &'a Facts, index: &Index<'a>, name: &str) -> Vec<Subject<'a>
         return hosts;
     }
     let agents = facts.agents.iter().filter(|agent| {
-        is("agent", &agent.meta.namespace, &agent.meta.name)
+        is("agent", &agent.metadata.namespace, &agent.metadata.name)
             || agent.hostname.as_deref() == Some(own)
     });
     let found: Vec<Subject<'_>> = agents.map(Subject::Agent).collect();
@@ -187,33 +187,38 @@ fn named<'a>(facts: &'a Facts, index: &Index<'a>, name: &str) -> Vec<Subject<'a>
 }
 
 fn hosts_named<'a>(
-    facts: &'a Facts,
+    facts: &'a Cluster,
     own: &str,
     is: &dyn Fn(&str, &str, &str) -> bool,
 ) -> Vec<Subject<'a>> {
-    let of_host = |full_name: &str, host: &Host| host.machine.as_deref() == Some(full_name);
+    let is_for = |host: &Host, machine: &Machine| {
+        let infrastructure = machine.source.infrastructure.as_ref();
+        host.metadata.namespace == machine.metadata.namespace
+            && (infrastructure.is_some_and(|(kind, name)| host.is_for(kind, name))
+                || host.is_for("Machine", &machine.metadata.name))
+    };
     facts
         .hosts
         .iter()
         .filter(|host| {
-            is("baremetalhost", &host.meta.namespace, &host.meta.name)
-                || host.hostname.as_deref() == Some(own)
+            is(
+                "baremetalhost",
+                &host.metadata.namespace,
+                &host.metadata.name,
+            ) || host.hostname.as_deref() == Some(own)
         })
         .map(|host| {
-            let machine = facts
-                .machines
-                .iter()
-                .find(|machine| of_host(&machine.meta.name, host));
+            let machine = facts.all_machines().find(|machine| is_for(host, machine));
             machine.map_or(Subject::Host(host), Subject::Machine)
         })
         .collect()
 }
 
 /// A name that nothing has: what was made anew, or a Node without a Machine.
-fn not_there(facts: &Facts, name: &str) -> String {
+fn not_there(facts: &Cluster, name: &str) -> String {
     let own = name.rsplit('/').next().unwrap_or(name);
     let shown = crate::text::printable(name);
-    if facts.nodes.contains_key(own) {
+    if facts.all_nodes().any(|node| node.metadata.name == own) {
         return format!("{shown}: the Node is there, and has no Machine, BareMetalHost or Agent");
     }
     let gone = facts

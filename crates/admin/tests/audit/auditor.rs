@@ -5,8 +5,9 @@ use super::served::requests_of_every_kind;
 use crate::support::apiserver::schema::Schema;
 use serde_json::{Value, json};
 use skewguard_admin::cli::Exit;
+use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::kinds::kind_table::INFRASTRUCTURE;
-use skewguard_cluster::kinds::kind_table::KINDS;
+use skewguard_cluster::kinds::kind_table::{Kind, asked_for};
 use std::collections::BTreeSet;
 
 /// The ClusterRole, and the Role for the machines' user data.
@@ -76,16 +77,12 @@ fn the_role_is_valid_and_reads_only() {
 #[test]
 fn the_role_has_what_is_asked_for() {
     let allowed: BTreeSet<_> = roles().iter().flat_map(allowed).collect();
-    let asked = KINDS.iter().filter(|kind| kind.is_asked_for());
-    let wanted: BTreeSet<_> = asked
-        .map(|resource| {
-            let (verb, name) = resource.one.map_or(("list", ""), |(_, name)| ("get", name));
-            (
-                resource.group.to_owned(),
-                resource.plural.to_owned(),
-                verb.to_owned(),
-                name.to_owned(),
-            )
+    let wanted: BTreeSet<_> = asked_for(Purpose::Sets)
+        .flat_map(Kind::rights)
+        .map(|right| {
+            let name = right.name.unwrap_or_default();
+            let (group, verb) = (right.group.to_owned(), right.verb.to_owned());
+            (group, right.resource, verb, name.to_owned())
         })
         .collect();
     let (infrastructure, others): (BTreeSet<_>, BTreeSet<_>) = allowed

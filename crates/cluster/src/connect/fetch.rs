@@ -1,9 +1,14 @@
 //! Reads lists of the cluster from its API server, page by page.
 
 use super::server::{Response, Server};
+use crate::cluster::Cluster;
+use crate::cluster::Purpose;
 use crate::kinds::fields::{list_at, str_at, text_at};
-use crate::kinds::kind_table::{ESTIMATED, INFRASTRUCTURE, Kind, SECRET, asked_for};
-use crate::kinds::objects::Objects;
+use crate::kinds::kind_table::{
+    CLUSTER_API_NAMESPACE, ESTIMATED, INFRASTRUCTURE, Kind, REPORTS_NAMESPACE, Request, SECRET,
+    Which, asked_for,
+};
+use crate::kinds::machine::Machine;
 use crate::text::printable;
 use crate::unread::Unread;
 use serde_json::Value;
@@ -11,7 +16,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
-/// Objects of a page.
+/// Cluster of a page.
 const PAGE: usize = 250;
 
 /// The most pages of one list. A server may give fewer objects a page than are asked for.
@@ -65,17 +70,16 @@ pub const SETTINGS: [&str; 4] = [
 /// The server cannot be reached, does not accept the credentials, or lets them read nothing.
 pub async fn fetch(
     server: &Server,
-    objects: &mut Objects,
+    objects: &mut Cluster,
     kinds: Option<&[&str]>,
     watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<Vec<Unread>, String> {
     let mut reader = ListReader::new(server, objects, watch);
     let is_wanted = |kind: &&Kind| kinds.is_none_or(|kinds| kinds.contains(&kind.kind));
-    for resource in asked_for().filter(is_wanted) {
-        let read = reader.resource(resource).await;
+    for resource in asked_for(Purpose::Sets).filter(is_wanted) {
         let before = reader.unread.len();
-        reader.note(read, resource.name(), resource.hides_sets)?;
-        if let (SECRET, Some((_, name))) = (resource.kind, resource.one) {
+        reader.kind(resource).await?;
+        if let (SECRET, Which::One(_, name)) = (resource.kind, resource.which) {
             for unread in reader.unread.iter_mut().skip(before) {
                 unread.what = format!("Secret {name}");
                 unread.why += ESTIMATED;
@@ -97,45 +101,35 @@ pub async fn fetch(
     }
 }
 
-/// A list, or one object, that another command reads beside.
-#[derive(Debug, Clone)]
-pub struct More {
-    /// As oc and RBAC name it.
-    pub name: String,
-    pub path: String,
-    pub api_version: &'static str,
-    pub kind: &'static str,
-    pub is_list: bool,
+/// Reads the kinds that say beside why a machine is no Node.
+///
+/// # Errors
+/// The server cannot be reached any more.
+pub async fn fetch_for_nodes(
+    server: &Server,
+    objects: &mut Cluster,
+    watch: &mut dyn FnMut(FetchProgress<'_>),
+) -> Result<Vec<Unread>, String> {
+    let mut reader = ListReader::new(server, objects, watch);
+    for resource in asked_for(Purpose::Nodes).filter(|kind| kind.purpose == Purpose::Nodes) {
+        reader.kind(resource).await?;
+    }
+    Ok(reader.unread)
 }
 
-/// Reads more lists and objects.
+/// Reads one list or object more.
 ///
 /// # Errors
 /// The server cannot be reached any more.
 pub async fn fetch_more(
     server: &Server,
-    objects: &mut Objects,
-    more: &[More],
+    objects: &mut Cluster,
+    request: &Request,
     watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<Vec<Unread>, String> {
     let mut reader = ListReader::new(server, objects, watch);
-    for More {
-        name,
-        path,
-        api_version,
-        kind,
-        is_list,
-    } in more
-    {
-        let of = (*api_version, *kind);
-        let read = if *is_list {
-            reader.pages(name, path, of).await
-        } else {
-            let body = reader.get(path).await;
-            body.and_then(|body| reader.add(&body, of).map(|_| ()))
-        };
-        reader.note(read, name.clone(), false)?;
-    }
+    let read = reader.request(request).await;
+    reader.note(read, request.name.clone(), false)?;
     Ok(reader.unread)
 }
 
@@ -148,7 +142,7 @@ pub async fn fetch_text(
     path: &str,
     watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<Option<Vec<u8>>, String> {
-    let mut objects = Objects::default();
+    let mut objects = Cluster::default();
     match ListReader::new(server, &mut objects, watch).get(path).await {
         Ok(body) => Ok(Some(body)),
         Err(FetchError::Absent) => Ok(None),
@@ -162,7 +156,7 @@ pub async fn fetch_text(
 struct ListReader<'a> {
     deadline: Instant,
     server: &'a Server,
-    objects: &'a mut Objects,
+    objects: &'a mut Cluster,
     watch: &'a mut dyn FnMut(FetchProgress<'_>),
     /// The last path failed however often it was tried: the next one is tried once.
     is_down: bool,
@@ -174,7 +168,7 @@ struct ListReader<'a> {
 impl<'a> ListReader<'a> {
     fn new(
         server: &'a Server,
-        objects: &'a mut Objects,
+        objects: &'a mut Cluster,
         watch: &'a mut dyn FnMut(FetchProgress<'_>),
     ) -> Self {
         Self {
@@ -216,44 +210,60 @@ impl<'a> ListReader<'a> {
         Ok(())
     }
 
-    async fn resource(&mut self, resource: &Kind) -> Result<(), FetchError> {
-        let Kind {
-            group,
-            plural,
-            kind,
-            one,
-            ..
-        } = *resource;
-        let version = match resource.version {
-            Some(version) => version.to_owned(),
-            None => self.versions(group).await?.swap_remove(0),
-        };
-        let (api_version, base) = match group {
-            "" => (version.clone(), format!("/api/{version}")),
-            _ => (
-                format!("{group}/{version}"),
-                format!("/apis/{group}/{version}"),
-            ),
-        };
-        match one {
-            None => {
-                self.pages(
-                    &resource.name(),
-                    &format!("{base}/{plural}"),
-                    (&api_version, kind),
-                )
+    /// Reads the objects of a kind, and notes those that could not be read; only what is fatal is an error.
+    async fn kind(&mut self, kind: &Kind) -> Result<(), String> {
+        let version = match kind.version {
+            Some(version) => Ok(version.to_owned()),
+            None => self
+                .versions(kind.group)
                 .await
+                .map(|mut all| all.swap_remove(0)),
+        };
+        let version = match version {
+            Ok(version) => version,
+            Err(error) => return self.note(Err(error), kind.name(), kind.hides_sets),
+        };
+        for request in kind.requests(&version) {
+            let namespace = request.namespace.as_deref();
+            if namespace == Some(CLUSTER_API_NAMESPACE) && !self.has_cluster_api_machines() {
+                continue;
             }
-            Some((namespace, name)) => {
-                let namespace = namespace
-                    .map(|namespace| format!("/namespaces/{namespace}"))
-                    .unwrap_or_default();
-                let body = self
-                    .get(&format!("{base}{namespace}/{plural}/{name}"))
-                    .await?;
-                self.add(&body, (&api_version, kind)).map(|_| ())
+            // Where skewguard is not installed nothing is missed.
+            let is_installed = !self.objects.reports.is_empty();
+            let is_missed = is_installed || namespace != Some(REPORTS_NAMESPACE);
+            let read = self.request(&request).await;
+            let before = self.unread.len();
+            self.note(read, request.name, kind.hides_sets)?;
+            if !is_missed {
+                self.unread.truncate(before);
+            }
+            if self.unread.len() > before {
+                self.objects.not_given.insert((kind.group, kind.kind));
             }
         }
+        Ok(())
+    }
+
+    fn has_cluster_api_machines(&self) -> bool {
+        let mut machines = self.objects.all_machines();
+        machines.any(Machine::is_of_cluster_api)
+    }
+
+    async fn request(&mut self, request: &Request) -> Result<(), FetchError> {
+        let Request {
+            name,
+            path,
+            api_version,
+            kind,
+            is_list,
+            ..
+        } = request;
+        let of = (&**api_version, *kind);
+        if *is_list {
+            return self.pages(name, path, of).await;
+        }
+        let body = self.get(path).await?;
+        self.add(&body, of).map(|_| ())
     }
 
     /// The versions of an API group, the preferred one first.
@@ -332,7 +342,7 @@ impl<'a> ListReader<'a> {
                     }
                     token
                 }
-                // Objects changed meanwhile may be missed or seen as they are now, which is as good
+                // Cluster changed meanwhile may be missed or seen as they are now, which is as good
                 // here.
                 Err(FetchError::Expired(Some(token))) if !expired => {
                     expired = true;

@@ -1,21 +1,21 @@
 //! Reads of a cluster what `why` needs beside the audit's lists: requests for certificates, Events, health
 //! checks, user data, and the logs of two pods.
 
-use crate::connect::fetch::{FetchProgress, More, fetch_more, fetch_text};
+use crate::cluster::Cluster;
+use crate::connect::fetch::{FetchProgress, fetch_for_nodes, fetch_more, fetch_text};
 use crate::connect::server::{NODE_TABLE, Server};
 use crate::kinds::fields::{list_at, str_at, text_at};
-use crate::kinds::listener::held;
-use crate::kinds::objects::Objects;
+use crate::kinds::groups::{APPROVER_NAMESPACE, MCO_NAMESPACE, SECRET};
+use crate::kinds::kind_table::{Kind, Request, row};
+use crate::kinds::node::{Node, NodeObject};
+use crate::lenient;
 use crate::moment::Moment;
+use crate::text::is_dns_name;
 use crate::unread::Unread;
-use crate::why::facts::Facts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::sync::Mutex;
-
-/// The part of the script that gathers what `why` reads beside the audit.
-pub const GATHER: &str = include_str!("why-gather.sh");
 
 /// Bytes of a pod's log.
 const LOG_BYTES: usize = 2 << 20;
@@ -35,19 +35,16 @@ const MOST_HOSTED: usize = 5;
 /// Pages of the table of Nodes.
 const MOST_PAGES: usize = 100;
 
-const CONFIG_NAMESPACE: &str = "openshift-machine-config-operator";
-const APPROVER_NAMESPACE: &str = "openshift-cluster-machine-approver";
-
 /// The container of HyperShift's ignition server.
 const IGNITION: &str = "ignition-server";
 
 type Watch<'a> = &'a mut dyn FnMut(FetchProgress<'_>);
 
-/// Reads it, and returns what could not be read.
+/// Reads it, and returns what could not be read; `names` are those of Nodes and Machines that are asked
+/// about.
 pub async fn fetch(
     server: &Server,
-    objects: &mut Objects,
-    facts: &Mutex<Facts>,
+    cluster: &mut Cluster,
     (now, names): (Moment, &[String]),
     watch: Watch<'_>,
 ) -> Vec<Unread> {
@@ -56,46 +53,125 @@ pub async fn fetch(
         Ok(more) => unread.extend(more),
         Err(why) => unread.push(not_read("the rest of the cluster", why)),
     };
-    let read = fetch_more(server, objects, &lists(), watch).await;
-    done(read, &mut unread);
-    // Where skewguard is not installed nothing is missed.
-    let is_installed = held(facts).has_reports();
-    unread.retain(|unread| is_installed || unread.what != "events in skewguard");
-    let hosted = held(facts).hosted_namespaces(MOST_HOSTED);
-    let pods: Vec<More> = hosted.iter().map(|name| ignition_pods(name)).collect();
-    let read = fetch_more(server, objects, &pods, watch).await;
-    done(read, &mut unread);
+    done(fetch_for_nodes(server, cluster, watch).await, &mut unread);
+    for namespace in hosted_namespaces(cluster) {
+        let read = fetch_more(server, cluster, &ignition_pods(&namespace), watch).await;
+        done(read, &mut unread);
+    }
     let broken = not_ready(server, watch).await.unwrap_or_else(|why| {
         unread.push(not_read("nodes that are not Ready", why));
         BTreeSet::new()
     });
-    let single: Vec<More> = {
-        let facts = held(facts);
-        let secrets = facts.user_data_names(MOST_SECRETS).into_iter();
-        let secrets = secrets.map(|(namespace, name)| secret(&namespace, &name));
-        let nodes = facts.nodes_to_read(names, &broken, now.minus(LOG_SECONDS), MOST_NODES);
-        secrets.chain(nodes.iter().map(|name| node(name))).collect()
-    };
-    for more in &single {
-        // Each by itself: what was read of a Node before is its metadata alone.
-        match fetch_text(server, &more.path, watch).await {
-            Ok(Some(body)) => {
-                if let Ok(object) = serde_json::from_slice(&body) {
-                    held(facts).add("", more.kind, &object);
-                }
-            }
+    for (namespace, name) in user_data_names(cluster) {
+        let what = format!("secrets {namespace}/{name}, the user data");
+        let path = one(SECRET, Some(&namespace), &name);
+        match object(server, &path, watch).await {
+            Ok(Some(secret)) => cluster.add_user_data(&secret),
             Ok(None) => {}
             Err(why) => {
-                unread.push(not_read(&more.name, why));
+                unread.push(not_read(&what, why));
                 // What one Secret forbids all do.
-                if more.kind == "Secret" {
-                    break;
-                }
+                break;
             }
         }
     }
-    unread.extend(logs(server, facts, now, watch).await);
+    for name in nodes_to_read(cluster, names, &broken, now.minus(LOG_SECONDS)) {
+        match object(server, &one("Node", None, &name), watch).await {
+            Ok(Some(node)) => {
+                let read = lenient::known::<NodeObject>(&node);
+                cluster.complete_node(Node::of(read, &node));
+            }
+            Ok(None) => {}
+            Err(why) => unread.push(not_read(&format!("nodes {name}"), why)),
+        }
+    }
+    unread.extend(logs(server, cluster, now, watch).await);
     unread
+}
+
+/// An object; `None` where it is not there.
+async fn object(server: &Server, path: &str, watch: Watch<'_>) -> Result<Option<Value>, String> {
+    let body = fetch_text(server, path, watch).await?;
+    Ok(body.and_then(|body| serde_json::from_slice(&body).ok()))
+}
+
+/// The path of a kind of the core, or one object of it.
+fn one(kind: &str, namespace: Option<&str>, name: &str) -> String {
+    format!("{}/{name}", list(kind, namespace))
+}
+
+fn list(kind: &str, namespace: Option<&str>) -> String {
+    let path = |row: &Kind| row.path("v1", namespace);
+    row("", kind).map(path).unwrap_or_default()
+}
+
+/// The namespaces of hosted control planes whose machines have no Node.
+fn hosted_namespaces(cluster: &Cluster) -> Vec<String> {
+    let machines = cluster.all_machines();
+    let waiting = machines.filter(|machine| machine.node_pool.is_some() && machine.node.is_none());
+    let names: BTreeSet<&str> = waiting
+        .map(|machine| &*machine.metadata.namespace)
+        .collect();
+    let names = names.into_iter().filter(|name| is_dns_name(name, 63));
+    names.take(MOST_HOSTED).map(str::to_owned).collect()
+}
+
+/// Namespace and name of the Secrets that have the user data of Machines without a Node.
+fn user_data_names(cluster: &Cluster) -> BTreeSet<(String, String)> {
+    let waiting = cluster
+        .all_machines()
+        .filter(|machine| machine.node.is_none());
+    let names: BTreeSet<_> = waiting
+        .filter_map(|machine| {
+            let secret = machine.source.secret()?.to_owned();
+            Some((machine.metadata.namespace.clone(), secret))
+        })
+        .collect();
+    let is_plain = |name: &str| is_dns_name(name, 253);
+    let names = names.into_iter();
+    names
+        .filter(|(namespace, name)| is_plain(namespace) && is_plain(name))
+        .take(MOST_SECRETS)
+        .collect()
+}
+
+/// The Nodes of these names, or of Machines of these names, then those that are broken, and those
+/// that were made since then: the newest first.
+fn nodes_to_read(
+    cluster: &Cluster,
+    names: &[String],
+    broken: &BTreeSet<String>,
+    since: Moment,
+) -> Vec<String> {
+    let own = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let names: BTreeSet<String> = names.iter().map(own).collect();
+    let of_machines = cluster
+        .all_machines()
+        .filter(|machine| names.contains(&machine.metadata.name));
+    let of_machines: BTreeSet<&str> = of_machines
+        .filter_map(|machine| machine.node.as_deref())
+        .collect();
+    let is_named = |node: &Node| {
+        let name = &node.metadata.name;
+        names.contains(name) || of_machines.contains(&**name)
+    };
+    let is_broken = |node: &Node| broken.contains(&node.metadata.name);
+    let mut all: Vec<&Node> = cluster
+        .all_nodes()
+        .filter(|node| is_named(node) || is_broken(node) || node.metadata.created >= Some(since))
+        .filter(|node| is_dns_name(&node.metadata.name, 253))
+        .collect();
+    all.sort_by_key(|node| {
+        let created = Reverse(node.metadata.created);
+        (
+            !is_named(node),
+            !is_broken(node),
+            created,
+            &node.metadata.name,
+        )
+    });
+    let names = all.into_iter().take(MOST_NODES);
+    names.map(|node| node.metadata.name.clone()).collect()
 }
 
 fn not_read(what: &str, why: String) -> Unread {
@@ -107,113 +183,15 @@ fn not_read(what: &str, why: String) -> Unread {
     }
 }
 
-/// The lists and objects.
-fn lists() -> Vec<More> {
-    let list = |name: &str, path: &str, api_version, kind| More {
-        name: name.to_owned(),
-        path: path.to_owned(),
-        api_version,
-        kind,
-        is_list: true,
-    };
-    let one = |name: &str, path: &str, api_version, kind| More {
-        is_list: false,
-        ..list(name, path, api_version, kind)
-    };
-    let mut all = vec![
-        list(
-            "certificatesigningrequests.certificates.k8s.io",
-            "/apis/certificates.k8s.io/v1/certificatesigningrequests",
-            "certificates.k8s.io/v1",
-            "CertificateSigningRequest",
-        ),
-        list(
-            "machinehealthchecks.machine.openshift.io",
-            "/apis/machine.openshift.io/v1beta1/machinehealthchecks",
-            "machine.openshift.io/v1beta1",
-            "MachineHealthCheck",
-        ),
-        list(
-            "machineconfignodes.machineconfiguration.openshift.io",
-            "/apis/machineconfiguration.openshift.io/v1/machineconfignodes",
-            "machineconfiguration.openshift.io/v1",
-            "MachineConfigNode",
-        ),
-        list(
-            "agents.agent-install.openshift.io",
-            "/apis/agent-install.openshift.io/v1beta1/agents",
-            "agent-install.openshift.io/v1beta1",
-            "Agent",
-        ),
-        one(
-            "clusteroperators.config.openshift.io machine-approver",
-            "/apis/config.openshift.io/v1/clusteroperators/machine-approver",
-            "config.openshift.io/v1",
-            "ClusterOperator",
-        ),
-        one(
-            "configmaps machine-config-server-ca",
-            "/api/v1/namespaces/openshift-machine-config-operator/configmaps/machine-config-server-ca",
-            "v1",
-            "ConfigMap",
-        ),
-        one(
-            "configmaps root-ca",
-            "/api/v1/namespaces/kube-system/configmaps/root-ca",
-            "v1",
-            "ConfigMap",
-        ),
-    ];
-    all.extend(namespaced());
-    all
-}
-
-/// The lists of a namespace.
-fn namespaced() -> Vec<More> {
-    let list = |what: &str, namespace: &str, kind| More {
-        name: format!("{what} in {namespace}"),
-        path: format!("/api/v1/namespaces/{namespace}/{what}"),
-        api_version: "v1",
-        kind,
-        is_list: true,
-    };
-    vec![
-        list("events", "openshift-machine-api", "Event"),
-        list("events", "default", "Event"),
-        list("events", "skewguard", "Event"),
-        list("pods", CONFIG_NAMESPACE, "Pod"),
-        list("pods", APPROVER_NAMESPACE, "Pod"),
-    ]
-}
-
 /// The pods of the ignition server of a hosted control plane.
-fn ignition_pods(namespace: &str) -> More {
-    More {
+fn ignition_pods(namespace: &str) -> Request {
+    Request {
         name: format!("pods in {namespace}"),
-        path: format!("/api/v1/namespaces/{namespace}/pods?labelSelector=app%3Dignition-server"),
-        api_version: "v1",
+        path: list("Pod", Some(namespace)) + "?labelSelector=app%3Dignition-server",
+        api_version: "v1".to_owned(),
         kind: "Pod",
+        namespace: Some(namespace.to_owned()),
         is_list: true,
-    }
-}
-
-fn secret(namespace: &str, name: &str) -> More {
-    More {
-        name: format!("secrets {namespace}/{name}, the user data"),
-        path: format!("/api/v1/namespaces/{namespace}/secrets/{name}"),
-        api_version: "v1",
-        kind: "Secret",
-        is_list: false,
-    }
-}
-
-fn node(name: &str) -> More {
-    More {
-        name: format!("nodes {name}"),
-        path: format!("/api/v1/nodes/{name}"),
-        api_version: "v1",
-        kind: "Node",
-        is_list: false,
     }
 }
 
@@ -237,11 +215,12 @@ impl LogOf {
     }
 
     /// The pods that were found, at most so many of each.
-    fn all(facts: &Facts) -> Vec<Self> {
-        let servers = facts.servers.iter().map(|(name, began)| {
-            Self::new(CONFIG_NAMESPACE, name, "machine-config-server", *began)
-        });
-        let approvers = facts.approvers.iter().map(|name| {
+    fn all(cluster: &Cluster) -> Vec<Self> {
+        let servers = cluster
+            .servers
+            .iter()
+            .map(|(name, began)| Self::new(MCO_NAMESPACE, name, "machine-config-server", *began));
+        let approvers = cluster.approvers.iter().map(|name| {
             Self::new(
                 APPROVER_NAMESPACE,
                 name,
@@ -249,7 +228,7 @@ impl LogOf {
                 None,
             )
         });
-        let ignition = facts
+        let ignition = cluster
             .ignition_pods
             .iter()
             .map(|(namespace, name)| Self::new(namespace, name, IGNITION, None));
@@ -258,27 +237,32 @@ impl LogOf {
         servers.chain(ignition.take(MOST_PODS)).collect()
     }
 
-    fn add(&self, facts: &mut Facts, now: Moment, log: &[u8]) {
+    fn add(&self, cluster: &mut Cluster, now: Moment, log: &[u8]) {
         // What is in memory can be read to its end.
         let _ = match self.container {
-            IGNITION => facts.add_ignition_log((&self.namespace, &self.pod), &mut &*log),
+            IGNITION => cluster.add_ignition_log((&self.namespace, &self.pod), &mut &*log),
             "machine-config-server" => {
-                add_server(facts, &self.pod, self.began, now, log);
+                add_server(cluster, &self.pod, self.began, now, log);
                 Ok(())
             }
-            _ => facts.add_approver_log(&mut &*log),
+            _ => cluster.add_approver_log(&mut &*log),
         };
     }
 }
 
 /// Reads the pods' logs.
-async fn logs(server: &Server, facts: &Mutex<Facts>, now: Moment, watch: Watch<'_>) -> Vec<Unread> {
+async fn logs(
+    server: &Server,
+    cluster: &mut Cluster,
+    now: Moment,
+    watch: Watch<'_>,
+) -> Vec<Unread> {
     let mut forbidden = BTreeSet::new();
-    let all = LogOf::all(&held(facts));
+    let all = LogOf::all(cluster);
     for of in all {
         let path = log_path(&of.namespace, &of.pod, of.container);
         match fetch_text(server, &path, watch).await {
-            Ok(Some(log)) => of.add(&mut held(facts), now, &log),
+            Ok(Some(log)) => of.add(cluster, now, &log),
             Ok(None) => {}
             Err(why) => {
                 forbidden.insert(why);
@@ -289,16 +273,16 @@ async fn logs(server: &Server, facts: &Mutex<Facts>, now: Moment, watch: Watch<'
     all.map(|why| not_read("pods/log", why)).collect()
 }
 
-fn add_server(facts: &mut Facts, name: &str, began: Option<Moment>, now: Moment, log: &[u8]) {
-    let _ = facts.logs.add(name, &mut &*log, now);
+fn add_server(cluster: &mut Cluster, name: &str, began: Option<Moment>, now: Moment, log: &[u8]) {
+    let _ = cluster.logs.add(name, &mut &*log, now);
     let lines = log.iter().filter(|byte| **byte == b'\n').count();
     if log.len() >= LOG_BYTES {
         let what = "its log is longer than the 2 MiB that were read".to_owned();
-        facts.logs.cut(name, what);
+        cluster.logs.cut(name, what);
     } else if lines < LOG_LINES {
         // All of the day, or of the container: a server that nobody asks writes nothing.
         let day = now.minus(LOG_SECONDS);
-        facts
+        cluster
             .logs
             .covers(name, began.map_or(day, |began| began.max(day)));
     }
@@ -344,8 +328,9 @@ async fn not_ready(server: &Server, watch: Watch<'_>) -> Result<BTreeSet<String>
 }
 
 fn log_path(namespace: &str, pod: &str, container: &str) -> String {
+    let pod = one("Pod", Some(namespace), pod);
     format!(
-        "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={container}&timestamps=true\
+        "{pod}/log?container={container}&timestamps=true\
          &sinceSeconds={LOG_SECONDS}&tailLines={LOG_LINES}&limitBytes={LOG_BYTES}"
     )
 }

@@ -1,8 +1,8 @@
-//! Objects in YAML that end early (pure). A text that is cut between two lines is YAML all the same.
+//! Cluster in YAML that end early (pure). A text that is cut between two lines is YAML all the same.
 
 use crate::kinds::fields::str_at;
 use crate::kinds::kind_table::{is_read, row};
-use crate::kinds::machines::Metadata;
+use crate::kinds::metadata::Metadata;
 use crate::text::printable;
 use crate::unread::Unread;
 use serde_json::Value;

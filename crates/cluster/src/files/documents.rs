@@ -3,9 +3,10 @@
 use super::cut_short::cut_short;
 use super::yaml;
 use super::yaml_list::{self, List, Piece};
+use crate::add::{MAX_OBJECTS, OBJECT, no_json};
+use crate::cluster::Cluster;
 use crate::files::staged::SourceFile;
 use crate::kinds::fields::{str_at, text_at};
-use crate::kinds::objects::{MAX_OBJECTS, OBJECT, Objects, no_json};
 use crate::unread::Unread;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,7 +24,7 @@ struct Document<'a> {
     items: Option<Vec<&'a RawValue>>,
 }
 
-impl Objects {
+impl Cluster {
     /// Adds the objects of a file: in JSON any number of objects and lists, in YAML any number of
     /// documents with one object or list each. Kinds that say nothing of boot images are passed
     /// over.

@@ -2,11 +2,12 @@
 
 use super::archive::{self, BLOCK, Bounded, Format, Member, TooMuch};
 use super::folder;
+use crate::cluster::{Cluster, Purpose};
 use crate::file::{cause, name as named};
 use crate::files::gathers::Gathers;
 use crate::files::staged::SourceFile;
-use crate::kinds::listener::{Shared, held};
-use crate::kinds::objects::Objects;
+use crate::kinds::kind_table::is_in_file;
+use crate::logs::read::{is_log, is_log_text};
 use crate::text::printable;
 use crate::unread::Unread;
 use flate2::read::MultiGzDecoder;
@@ -71,7 +72,7 @@ pub enum Files {
 ///
 /// # Errors
 /// The objects are of more than one cluster, and it cannot be told which is of which.
-pub fn read_files(paths: &[PathBuf], objects: &mut Objects) -> Result<Files, String> {
+pub fn read_files(paths: &[PathBuf], objects: &mut Cluster) -> Result<Files, String> {
     let unread = read_within(paths, objects, LIMITS, None);
     // What is no file is read once.
     let is_lasting = paths.iter().all(|path| path.is_file() || path.is_dir());
@@ -86,7 +87,7 @@ pub fn read_files(paths: &[PathBuf], objects: &mut Objects) -> Result<Files, Str
 ///
 /// # Errors
 /// The objects are of more than one cluster.
-pub fn read(paths: &[PathBuf], objects: &mut Objects) -> Result<Vec<Unread>, String> {
+pub fn read(paths: &[PathBuf], objects: &mut Cluster) -> Result<Vec<Unread>, String> {
     let unread = read_within(paths, objects, LIMITS, None);
     objects.settle()?;
     Ok(unread)
@@ -99,7 +100,7 @@ pub fn read(paths: &[PathBuf], objects: &mut Objects) -> Result<Vec<Unread>, Str
 pub fn read_of(
     paths: &[PathBuf],
     cluster: (&Gathers, usize),
-    objects: &mut Objects,
+    objects: &mut Cluster,
 ) -> Result<Vec<Unread>, String> {
     let unread = read_within(paths, objects, LIMITS, Some(cluster));
     objects.settle()?;
@@ -108,7 +109,7 @@ pub fn read_of(
 
 fn read_within(
     paths: &[PathBuf],
-    objects: &mut Objects,
+    objects: &mut Cluster,
     limits: Limits,
     cluster: Option<(&Gathers, usize)>,
 ) -> Vec<Unread> {
@@ -165,7 +166,7 @@ impl Source {
 }
 
 struct InputReader<'a> {
-    objects: &'a mut Objects,
+    objects: &'a mut Cluster,
     limits: Limits,
     /// Bytes that may still be unpacked.
     left: Rc<Cell<u64>>,
@@ -197,7 +198,7 @@ impl InputReader<'_> {
             self.folder(path);
         } else {
             let is_missing = path != Path::new("-") && matches!(path.try_exists(), Ok(false));
-            let is_audit = self.objects.listener.is_none();
+            let is_audit = !self.has_logs();
             let also = if is_missing && is_of_several && is_audit {
                 "; sets to show come before --from"
             } else {
@@ -208,18 +209,19 @@ impl InputReader<'_> {
             }
         }
         if so_far(self) == before {
-            let why = match self.objects.listener {
-                None => "has no objects that the audit reads: `oc get -o json` prints them",
-                Some(_) => NOTHING,
+            let why = match self.objects.purpose {
+                Purpose::Sets => {
+                    "has no objects that the audit reads: `oc get -o json` prints them"
+                }
+                Purpose::Nodes => NOTHING,
             };
             self.note(path, named(path), why.to_owned());
         }
     }
 
     fn folder(&mut self, path: &Path) {
-        let listener = self.objects.listener.clone();
-        let is_log = |path: &Path| hears_log(listener.as_ref(), path);
-        let found = match folder::files(path, &is_log) {
+        let has_logs = self.has_logs();
+        let found = match folder::files(path, &|path| has_logs && is_log(path)) {
             Ok(found) => found,
             Err(error) => return self.note(path, named(path), cause(&error)),
         };
@@ -254,12 +256,17 @@ impl InputReader<'_> {
         let read = stream.take(HEAD).read_to_end(&mut head);
         // PowerShell writes two bytes a character.
         let text = String::from_utf8_lossy(&head).replace('\0', "");
-        read.is_ok() && folder::has_objects(&text, &|kind| self.hears_in(Path::new(""), kind))
+        read.is_ok() && folder::has_objects(&text, &|kind| self.has_more(Path::new(""), kind))
     }
 
-    fn hears_in(&self, path: &Path, kind: &str) -> bool {
-        let listener = self.objects.listener.as_ref();
-        listener.is_some_and(|listener| held(listener).hears_in(path, kind))
+    /// Tells whether logs are read.
+    fn has_logs(&self) -> bool {
+        self.objects.purpose == Purpose::Nodes
+    }
+
+    /// Tells whether a file of this path has such objects beside those of sets.
+    fn has_more(&self, path: &Path, kind: &str) -> bool {
+        self.has_logs() && is_in_file(path, kind)
     }
 
     fn note(&mut self, place: &Path, what: String, why: String) {
@@ -332,8 +339,8 @@ impl InputReader<'_> {
     fn archive(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
         let max = self.limits.members;
         let mut take = |member: Member<'_>| {
-            let is_log = hears_log(self.objects.listener.as_ref(), &member.path);
-            let may_be = archive::may_have_objects(&member.path) || is_log;
+            let may_be =
+                archive::may_have_objects(&member.path) || self.has_logs() && is_log(&member.path);
             if !may_be && (member.is_link || !archive::is_unnamed(&member.path)) {
                 return;
             }
@@ -391,17 +398,17 @@ impl InputReader<'_> {
     /// Adds the objects of a text.
     fn text(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
         let mut head = Vec::new();
-        if let Some(listener) = &self.objects.listener {
-            let is_log = hears_log(Some(listener), &source.path);
+        if self.has_logs() {
+            let is_log = is_log(&source.path);
             // What a person names may be a log of any name.
             if !is_log && source.is_named {
                 let read = (&mut *stream).take(HEAD).read_to_end(&mut head);
                 read.map_err(|error| broken(&error))?;
             }
-            if is_log || held(listener).knows_log(&head) {
+            if is_log || is_log_text(&head) {
                 let mut whole = head.as_slice().chain(stream);
-                let heard = held(listener).hear_log(&source.path, &mut whole);
-                return self.heard(source, heard);
+                let added = self.objects.add_log(&source.path, &mut whole);
+                return self.heard(source, added);
             }
         }
         let mut bytes = Vec::new();
@@ -415,9 +422,9 @@ impl InputReader<'_> {
             return Err(format!("is larger than {mib} MiB: {SPLIT}"));
         }
         let text = decode(bytes)?;
-        let also = |kind: &str| self.hears_in(&source.path, kind);
+        let also = |kind: &str| self.has_more(&source.path, kind);
         let is_of_interest = || {
-            let is_empty = self.objects.listener.is_some() && is_empty_list(&text);
+            let is_empty = self.has_logs() && is_empty_list(&text);
             (is_empty || folder::is_of_interest(&source.path, &text, &also))
                 && !folder::is_other_of_insights(&source.path, &text)
         };
@@ -446,10 +453,6 @@ fn is_empty_list(text: &str) -> bool {
         .filter(|c| !c.is_whitespace())
         .collect();
     plain.contains(r#""items":[]"#) && plain.contains(r#"List""#)
-}
-
-fn hears_log(listener: Option<&Shared>, path: &Path) -> bool {
-    listener.is_some_and(|listener| held(listener).hears_log(path))
 }
 
 const LINK: &str = "is a link, which is not followed: name what it leads to";

@@ -13,7 +13,7 @@ fn read(name: &str, bytes: &[u8]) -> (usize, Vec<String>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
     std::fs::write(&path, bytes).unwrap();
-    let mut objects = Objects::default();
+    let mut objects = Cluster::default();
     let unread = read_within(&[path], &mut objects, SMALL, None);
     let short = |unread: &Unread| {
         let what = unread

@@ -1,10 +1,10 @@
-//! Objects of files, until all files are read (pure): several gathers may have the same object, at
+//! Cluster of files, until all files are read (pure): several gathers may have the same object, at
 //! different times, and a person may have named files of different clusters.
 
 use crate::kinds::fields::{str_at, text_at};
 use crate::kinds::kind_table::CONFIG;
 use crate::kinds::kind_table::is_of_sets;
-use crate::kinds::machines::Metadata;
+use crate::kinds::metadata::Metadata;
 use crate::text::printable;
 use crate::unread::{MAX_NOT_UNDERSTOOD, Unread};
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub struct Staging {
     uid: String,
 }
 
-/// Objects of the files.
+/// Cluster of the files.
 #[derive(Debug, Default)]
 pub struct Staged {
     /// The file that is read now.

@@ -40,6 +40,13 @@ impl Spec {
     }
 }
 
+impl Spec {
+    /// As a config says it: `3.2.0`.
+    pub fn version(self) -> String {
+        format!("{self}.0")
+    }
+}
+
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
@@ -159,6 +166,35 @@ pub fn of_image(version: &ImageVersion) -> Option<ImageIgnition> {
         14 | 15 => exact("2.16.2", spec(3, 4)),
         _ => at_least(spec(3, 4)),
     })
+}
+
+/// Tells whether an image's Ignition surely does not read a config of this spec: by the table of Red Hat's
+/// releases, else by the major version alone.
+pub fn cannot_read(version: &ImageVersion, config: Spec) -> bool {
+    match of_image(version) {
+        Some(ignition) => ignition.can_read(config) == Some(false),
+        None => major(version).is_some_and(|major| major != config.major),
+    }
+}
+
+/// The major version of the specs that an image reads, where only that is known: RHCOS reads spec 2 until
+/// 4.5 and spec 3 since 4.6 (Ignition 0.35 and 2.6); FCOS and SCOS never read spec 2.
+fn major(version: &ImageVersion) -> Option<u16> {
+    if matches!(version.os_family(), Some(OsFamily::Fcos | OsFamily::Scos)) {
+        return Some(3);
+    }
+    if let Some(ocp) = version.ocp {
+        let first = OcpMinor { major: 4, minor: 6 };
+        return Some(if ocp < first { 2 } else { 3 });
+    }
+    let rhel = version.rhel?;
+    match (rhel.major, rhel.minor) {
+        (8, Some(0 | 1)) => Some(2),
+        // 8.2 is that of 4.4 to 4.6.
+        (8, Some(2) | None) => None,
+        (8.., _) => Some(3),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

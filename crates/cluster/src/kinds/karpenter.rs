@@ -5,9 +5,11 @@
 //! same name with the AMI of its release).
 
 use super::fields::{list_at, str_at, text_at};
+use super::groups::{KARPENTER, NODE_POOL};
 use super::image::Image;
-use super::kind_table::{KARPENTER, NODE_POOL};
-use super::machines::{Machine, Metadata, Source, architecture_name};
+use super::machine::{Machine, Source};
+use super::machine_set::architecture_name;
+use super::metadata::{Metadata, condition, conditions};
 use crate::platform::Platform;
 use serde_json::Value;
 
@@ -142,36 +144,30 @@ fn amis(object: &Value) -> Vec<Ami> {
 
 /// `NodeClaim`, as a Machine of its NodePool.
 pub fn machine(object: &Value) -> Machine {
-    let is_registered = list_at(object, "/status/conditions")
-        .iter()
-        .any(|condition| {
-            str_at(condition, "/type") == Some("Registered")
-                && str_at(condition, "/status") == Some("True")
-        });
-    let metadata = Metadata::of(object);
+    let conditions = conditions(object);
+    let registered = condition(&conditions, "Registered");
     let pool = text_at(object, "/metadata/labels/karpenter.sh~1nodepool");
     let image = text_at(object, "/status/imageID");
-    let identities = text_at(object, "/status/nodeName").into_iter();
+    let node = text_at(object, "/status/nodeName");
     Machine {
         group: KARPENTER,
-        role: None,
+        metadata: Metadata::of(object),
         source: Source {
             image: Image {
                 platform: image.as_ref().map(|_| Platform::Aws),
                 value: image,
                 ..Image::default()
             },
-            infrastructure: None,
-            user_data: None,
+            ..Source::default()
         },
-        node: text_at(object, "/status/nodeName"),
-        identities: identities.map(|name| name.to_ascii_lowercase()).collect(),
-        provisioned: (!is_registered).then(|| metadata.created.clone()),
+        provider_id: text_at(object, "/status/providerID"),
+        is_provisioned: !registered.is_some_and(|registered| registered.is_true()),
         owners: pool
             .map(|pool| (NODE_POOL.to_owned(), pool))
             .into_iter()
             .collect(),
-        is_of_node_pool: false,
-        metadata,
+        node,
+        conditions,
+        ..Machine::default()
     }
 }

@@ -1,23 +1,32 @@
-//! The objects of a cluster, and what is kept of each kind (pure).
+//! Kinds of objects: the table of them, and what is kept of each (pure).
 
+pub mod agent;
 pub mod certificate;
+pub mod event;
 pub mod fields;
+pub mod groups;
+pub mod health_check;
+pub mod host;
 pub mod ignition_specs;
 pub mod image;
 pub mod infrastructure;
 pub mod karpenter;
+pub mod keep;
 pub mod kind_table;
-pub mod listener;
-pub mod machines;
-pub mod nodes;
-pub mod objects;
+pub mod machine;
+pub mod machine_set;
+pub mod metadata;
+pub mod names;
+pub mod node;
+pub mod node_pool;
 pub mod others;
 pub mod owner;
 pub mod platforms;
+pub mod report;
+pub mod request;
 pub mod request_name;
 pub mod settings;
 pub mod site;
 pub mod stream;
 pub mod target;
-pub mod unfit;
 pub mod user_data;

@@ -1,8 +1,8 @@
 //! Objects that make no nodes of the cluster's, or are not understood (pure).
 
-use super::fields::{list_at, str_at, text_at};
+use super::fields::{list_at, text_at};
 use super::kind_table::is_unknown_maker;
-use super::machines::Metadata;
+use super::metadata::Metadata;
 use crate::names::some_of;
 use crate::text::printable;
 use crate::unread::Unread;
@@ -11,10 +11,6 @@ use serde_json::Value;
 /// Objects that are left out, and said to be.
 #[derive(Debug, Default)]
 pub struct Others {
-    /// RHEL workers that are made of packages.
-    pub package_mode: usize,
-    /// Hosts that boot a live ISO.
-    pub live_isos: usize,
     /// `MachinePool` of hive.openshift.io.
     pub hive_pools: usize,
     /// Images that an AgentServiceConfig boots hosts of other clusters with.
@@ -47,19 +43,6 @@ impl Others {
             )
         })
     }
-}
-
-/// A worker that is made of packages: its OS is RHEL, and neither CoreOS nor an image. RHCOS has the
-/// same `os_id` in some releases.
-pub fn is_package_mode(node: &Value) -> bool {
-    let os_image = str_at(node, "/status/nodeInfo/osImage").unwrap_or_default();
-    os_image.starts_with("Red Hat Enterprise Linux") && !os_image.contains("CoreOS")
-}
-
-/// Tells whether the hub of a zero touch installation boots hosts of other clusters with it
-/// (baremetal-operator `Image.DiskFormat`).
-pub fn is_live_iso(host: &Value) -> bool {
-    str_at(host, "/spec/image/format") == Some("live-iso")
 }
 
 fn os_image(image: &Value) -> Option<String> {

@@ -1,7 +1,8 @@
 //! A cluster's own settings of boot images: MachineConfiguration and Provisioning (pure).
 
 use super::fields::{fields_at, list_at, str_at, text_at};
-use super::kind_table::MACHINE_API;
+use super::groups::MACHINE_API;
+use super::metadata::Condition;
 use crate::text::KEPT_MAX;
 use crate::version::{OcpMinor, Release};
 use serde::Serialize;
@@ -341,22 +342,25 @@ impl Degraded {
 }
 
 /// Conditions of ClusterOperator `machine-config` that stand against an update, in words.
-pub fn cluster_operator(object: &Value) -> Vec<String> {
+pub fn complaints(operators: &BTreeMap<String, Vec<Condition>>) -> Vec<String> {
     let wanted = [
         ("Degraded", "True"),
         ("Upgradeable", "False"),
         ("Available", "False"),
     ];
-    let says = |condition: &Value| {
-        let (of, is) = (str_at(condition, "/type")?, str_at(condition, "/status")?);
-        let text = |path| text_at(condition, path).unwrap_or_default();
-        wanted.contains(&(of, is)).then(|| {
-            let (reason, message) = (text("/reason"), text("/message"));
-            format!("ClusterOperator machine-config, {of}={is} ({reason}): {message}")
-        })
+    let all = operators.get("machine-config").into_iter().flatten();
+    let against = all.filter(|found| wanted.contains(&(&*found.kind, &*found.status)));
+    let says = |found: &Condition| {
+        let Condition {
+            kind,
+            status,
+            reason,
+            message,
+            ..
+        } = found;
+        format!("ClusterOperator machine-config, {kind}={status} ({reason}): {message}")
     };
-    let all = list_at(object, "/status/conditions").iter();
-    all.filter_map(says).collect()
+    against.map(says).collect()
 }
 
 #[cfg(test)]

@@ -5,5 +5,6 @@ pub mod approver_line;
 pub mod ignition_server;
 pub mod log_lines;
 mod matching;
+pub mod read;
 pub mod server_line;
 pub mod server_log;

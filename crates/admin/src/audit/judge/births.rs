@@ -2,8 +2,8 @@
 
 use super::image_versions::Lookup;
 use super::issues;
-use crate::audit::cluster::machines::Machine;
-use crate::audit::cluster::nodes::Node;
+use crate::audit::cluster::machine::Machine;
+use crate::audit::cluster::node::Node;
 use crate::audit::cluster::target::meant_release;
 use crate::audit::results::birth::BirthAudit;
 use crate::audit::results::by_release;

@@ -13,13 +13,13 @@ use super::image_versions::Lookup;
 use super::remedy::Remedy;
 use super::sets::{RELEASE_IMAGE, Set};
 use super::upkeep;
-use super::user_data::{self, Stub};
+use super::user_data::Stub;
 use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, NODE_POOL};
-use crate::audit::cluster::objects::Objects;
 use crate::audit::results::effect::{Effect, EffectKind, STAYS};
 use crate::audit::results::some_of;
 use crate::platform::Platform;
 use crate::version::{ImageVersion, OcpMinor};
+use skewguard_cluster::cluster::Cluster as Objects;
 
 /// The operator of control planes.
 const CONTROL_PLANE_OPERATOR: &str = "the control plane machine set operator";
@@ -234,7 +234,7 @@ pub(crate) fn stub(set: &Set, objects: &Objects) -> Option<Stub> {
         .get(&(set.namespace.clone(), secret.to_owned()));
     Stub::of(
         secret,
-        read.map(String::as_str),
+        read.map(|user_data| user_data.spec),
         objects.history.installed.as_deref(),
     )
 }
@@ -285,28 +285,19 @@ pub(crate) fn of_owner(set: &Set) -> Option<Effect> {
 /// Steps that have to come before the image, for user data that its Ignition does not read. An image of
 /// unknown version that a policy allows counts as one that reads spec 3.
 fn of_user_data(stub: &Stub, image: Option<&ImageVersion>, is_converted: bool) -> Option<Effect> {
-    let reads = image.map_or(Some(3), user_data::reads)?;
-    if reads == stub.spec {
+    let is_unreadable = image.map_or(stub.is_of_spec_2(), |image| stub.is_unreadable(image));
+    if !is_unreadable {
         return None;
     }
-    let how = match (stub.spec, is_converted) {
-        (2, true) => {
+    let how = match (stub.is_of_spec_2(), is_converted) {
+        (true, true) => {
             "Let the cluster convert it: managedBootImages of MachineConfiguration cluster does so before it sets the image"
         }
-        (2, false) => "Convert the Secret to spec 3 before the image (docs/audit.md)",
+        (true, false) => "Convert the Secret to spec 3 before the image (docs/audit.md)",
         _ => "Take an image of OpenShift 4.6 or later",
     };
     Some(Effect::new(
         EffectKind::NeedsFirst,
-        format!("{}. {how}", unreadable(stub, image)),
+        format!("{}. {how}", stub.unreadable(image)),
     ))
-}
-
-/// Reason why a node of this image does not come up, in words.
-pub(crate) fn unreadable(stub: &Stub, image: Option<&ImageVersion>) -> String {
-    let image = image.map_or_else(|| "such an image".to_owned(), |image| image.text.clone());
-    let other = if stub.spec == 2 { 3 } else { 2 };
-    format!(
-        "{stub}, and the Ignition of {image} reads spec {other} alone: the node stops in the initramfs, before any agent"
-    )
 }

@@ -8,11 +8,11 @@
 
 use super::published_images;
 use super::sets::Set;
-use crate::audit::cluster::objects::Objects;
 use crate::audit::results::set::Estimate;
 use crate::audit::results::upkeep::Keeper;
 use crate::platform::Platform;
 use crate::version::{ImageVersion, Release};
+use skewguard_cluster::cluster::Cluster as Objects;
 
 /// Probable source of the set's image, by the release that the cluster was installed as, and its
 /// version for a rule.

@@ -7,14 +7,16 @@
 use super::known_version::{Claim, KnownVersion, by_newest_node, is_other, says_more};
 use super::published::{by_name, by_published};
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::machines::Machine;
-use crate::audit::cluster::nodes::{Node, NodeReport};
-use crate::audit::cluster::objects::Objects;
+use crate::audit::cluster::machine::Machine;
+use crate::audit::cluster::node::Node;
+use crate::audit::cluster::report::Report;
 use crate::audit::cluster::site::Site;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::set::KnownBy;
 use crate::platform::Platform;
 use crate::version::{ImageVersion, OsFamily, compare_scos};
+use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::moment::Moment;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +51,7 @@ pub(crate) struct Lookup<'a> {
     /// Machines that Nodes name, as `namespace/name`.
     with_node: BTreeSet<&'a str>,
     /// By host name, address and product UUID.
-    by_identity: BTreeMap<&'a str, Vec<&'a NodeReport>>,
+    by_identity: BTreeMap<&'a str, Vec<&'a Report>>,
 }
 
 impl<'a> Lookup<'a> {
@@ -72,9 +74,9 @@ impl<'a> Lookup<'a> {
                 by_image.entry(key).or_default().push((image.site, machine));
             }
         }
-        let mut by_identity: BTreeMap<&str, Vec<&NodeReport>> = BTreeMap::new();
+        let mut by_identity: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
         for report in &objects.reports {
-            for name in &report.identities {
+            for name in &report.names {
                 by_identity.entry(name).or_default().push(report);
             }
         }
@@ -235,7 +237,8 @@ impl<'a> Lookup<'a> {
     /// The version by the nodes of Machines that were made from this image after a time.
     pub(crate) fn made_since(&self, image: &Image, since: &str) -> Option<KnownVersion> {
         let machines = self.same_image(image);
-        let newer = machines.filter(|machine| machine.metadata.created.as_str() > since);
+        let since = Moment::parse(since)?;
+        let newer = machines.filter(|machine| machine.metadata.created > Some(since));
         let nodes = self.nodes_of(newer);
         by_newest_node(self.objects, nodes.into_iter(), &mut Vec::new())
     }
@@ -293,12 +296,12 @@ impl<'a> Lookup<'a> {
     /// The report that this Machine's node made before it could join: a node that joined says itself what
     /// it was made from. If several reports fit, they must agree on the version. One that is older than
     /// the Machine is another machine's, which had the same address or name before.
-    fn report_of(&self, machine: &Machine) -> Option<&'a NodeReport> {
+    fn report_of(&self, machine: &Machine) -> Option<&'a Report> {
         if self.has_joined(machine) {
             return None;
         }
-        let mut reports = machine
-            .identities
+        let names: BTreeSet<String> = machine.names().collect();
+        let mut reports = names
             .iter()
             .filter_map(|name| self.by_identity.get(name.as_str()))
             .flatten()
@@ -461,10 +464,11 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// RFC 3339 in UTC, as API servers write it, is in the order of time. What has no time is not older.
-fn is_older(report: &NodeReport, machine: &Machine) -> bool {
-    let (report, machine) = (&report.metadata.created, &machine.metadata.created);
-    !report.is_empty() && !machine.is_empty() && report < machine
+/// An address is used again: by the server's clock it is an earlier machine's. What has no time is not
+/// older.
+fn is_older(report: &Report, machine: &Machine) -> bool {
+    let (report, machine) = (report.metadata.created, machine.metadata.created);
+    report.is_some() && machine.is_some() && report < machine
 }
 
 /// The value that all of these nodes have, where they say the same.

@@ -1,8 +1,8 @@
 //! Objects that were not read, and are named by what was (pure).
 
 use crate::audit::cluster::kind_table::MACHINE_API;
-use crate::audit::cluster::objects::Objects;
 use crate::audit::results::{Unread, full_name, some_of};
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sets that Machines name as their owner, and Machines that Nodes name, where these were not read:
@@ -17,6 +17,7 @@ fn sets(objects: &Objects) -> Vec<Unread> {
     let mut read: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
     let groups = [
         ("MachineSet", &objects.machine_sets),
+        ("MachineSet", &objects.windows_sets),
         ("MachineSet", &objects.cluster_api_sets),
         ("ControlPlaneMachineSet", &objects.control_planes),
     ];
@@ -24,14 +25,12 @@ fn sets(objects: &Objects) -> Vec<Unread> {
         let names = sets.iter().map(|set| &set.metadata);
         read.extend(names.map(|metadata| (kind, &*metadata.namespace, &*metadata.name)));
     }
-    let windows = objects.windows_sets.iter();
-    read.extend(windows.map(|(namespace, name)| ("MachineSet", &**namespace, &**name)));
     let mut unread: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
     // The sets of a node pool are listed as that pool.
     for machine in objects
         .machines
         .iter()
-        .filter(|machine| !machine.is_of_node_pool)
+        .filter(|machine| machine.node_pool.is_none())
     {
         for (kind, name) in &machine.owners {
             let set = (&**kind, &*machine.metadata.namespace, &**name);

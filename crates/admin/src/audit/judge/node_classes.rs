@@ -7,7 +7,7 @@ use super::upkeep;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::karpenter::{Ami, EC2, HOSTED_CLASS, HostedClass, NodeClass, Pool};
 use crate::audit::cluster::kind_table::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED, NODE_POOL};
-use crate::audit::cluster::nodes::Node;
+use crate::audit::cluster::node::Node;
 use crate::audit::results::set::{KnownBy, SetAudit};
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};

@@ -1,11 +1,11 @@
 //! Differences between a policy and the cluster's Machine Config Operator (pure).
 
-use crate::audit::cluster::objects::Objects;
 use crate::audit::results::ClusterSkew;
 use crate::audit::results::upkeep::{Difference, OperatorDifference};
 use crate::operator::{self, Mismatch, Operator, OperatorLimits, OperatorSettings};
 use crate::policy::{Bound, Limit, Mode, Policy, choose};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, Scheme, compare_rhel};
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::cmp::Ordering;
 
 /// Their differences, and a doubt: the operator's limits for this release are not known.

@@ -5,9 +5,9 @@ use super::image_versions::Lookup;
 use super::sets::{self, Set};
 use super::verdicts::verdict;
 use crate::audit::cluster::kind_table::NODE_POOL;
-use crate::audit::cluster::objects::Objects;
 use crate::policy::Mode;
 use crate::verdict::{Action, PolicyInput};
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::BTreeMap;
 
 /// An image of the cluster's own that a policy refuses.

@@ -9,7 +9,6 @@ use super::sets::Set;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::cluster::kind_table::NODE_POOL;
-use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::some_of;
@@ -17,6 +16,7 @@ use crate::audit::results::upkeep::Rule;
 use crate::platform::Platform;
 use crate::version::OcpMinor;
 use serde_json::json;
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::BTreeSet;
 
 /// The project of Google's marketplace that has the images which Red Hat sells.

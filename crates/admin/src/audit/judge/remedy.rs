@@ -7,13 +7,13 @@ use super::published::newest_for;
 use super::sets::{RELEASE_IMAGE, Set};
 use super::upkeep;
 use crate::audit::cluster::kind_table::NODE_POOL;
-use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::cluster::target;
 use crate::audit::results::upkeep::Rule;
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::{Action, Verdict};
 use crate::version::{ImageVersion, OcpMinor, Release};
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::BTreeSet;
 
 /// A change that helps.

@@ -6,14 +6,17 @@ use super::swapped;
 use super::upkeep::{self, Candidate};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
-use crate::audit::cluster::machines::{Machine, MachineSet, Metadata, NodePool};
-use crate::audit::cluster::nodes::Node;
-use crate::audit::cluster::objects::Objects;
+use crate::audit::cluster::machine::Machine;
+use crate::audit::cluster::machine_set::MachineSet;
+use crate::audit::cluster::metadata::Metadata;
+use crate::audit::cluster::node::Node;
+use crate::audit::cluster::node_pool::NodePool;
 use crate::audit::cluster::site::Site;
 use crate::audit::results::set::{NodeCount, SetAudit};
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 
@@ -445,7 +448,7 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
             upkeep: Some(upkeep),
             nodes_unread: nodes.is_empty(),
             nodes,
-            notes: note.into_iter().chain(pool.conditions.clone()).collect(),
+            notes: note.into_iter().chain(pool.says()).collect(),
             ..row(NODE_POOL, HYPERSHIFT, &pool.metadata)
         },
         image,

@@ -10,9 +10,9 @@ use super::sets::Set;
 use super::upkeep::{Candidate, judge_set};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::MACHINE_API;
-use crate::audit::cluster::objects::Objects;
 use crate::audit::results::upkeep::Rule;
 use crate::platform::Platform;
+use skewguard_cluster::cluster::Cluster as Objects;
 
 /// Reason why the version of such a template is unknown.
 const WHY: &str = "the Machine Config Operator puts the release's image into the template, under its name, and no Machine was made since its last update";

@@ -13,14 +13,14 @@ use super::skew;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, MACHINE_API, NODE_POOL};
-use crate::audit::cluster::machines::MachineSet;
-use crate::audit::cluster::objects::Objects;
+use crate::audit::cluster::machine_set::MachineSet;
 use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::settings::{Degraded, History};
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::time::Duration;
 
 /// The one stream that the Machine Config Operator keeps up to date (4.22 to 5.1).
@@ -161,8 +161,8 @@ pub(crate) fn behind(set: &Set, known: &KnownVersion, lookup: &Lookup<'_>) -> Op
         return None;
     }
     let completed = history.completed.as_deref()?;
-    let seen = lookup.objects.seen_at.as_deref()?;
-    if !is_over_a_day(completed, seen) {
+    let seen = (lookup.objects.heartbeat().or(lookup.objects.read_at))?.text();
+    if !is_over_a_day(completed, &seen) {
         return None;
     }
     Some(Upkeep::new(

@@ -4,12 +4,12 @@ use super::amis;
 use super::image_versions::Lookup;
 use super::upkeep::{Candidate, KEPT, can_be_managed, is_of_machine_api, since};
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::objects::Objects;
 use crate::audit::cluster::settings::Provisioning;
 use crate::audit::results::set::KnownBy;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
+use skewguard_cluster::cluster::Cluster as Objects;
 
 /// The project that has the images of RHCOS, as the operator compares it: with the beginning of the
 /// field.

@@ -1,17 +1,17 @@
-//! The Ignition spec of a set's user data, and the one that an image reads (pure).
+//! The Ignition spec of a set's user data (pure).
 //!
-//! RHCOS reads spec 2 until 4.5 and spec 3 since 4.6 (Ignition 0.35 and 2.6). A cluster keeps the
-//! user data that it was installed with, until the Machine Config Operator converts it (since 4.19,
-//! `upgradeStubIgnitionIfRequired`) or somebody does. `*-user-data-managed` is the operator's own.
+//! A cluster keeps the user data that it was installed with, until the Machine Config Operator converts it
+//! (since 4.19, `upgradeStubIgnitionIfRequired`) or somebody does. `*-user-data-managed` is the
+//! operator's own.
 
-use crate::version::{ImageVersion, OcpMinor, OsFamily, Release};
-use std::fmt;
+use crate::version::{ImageVersion, OcpMinor, Release};
+use skewguard_cluster::kinds::ignition_specs::{self, Spec};
 
 /// The user data of a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stub {
-    /// The major version of the spec.
-    pub(crate) spec: u8,
+    /// Its spec; where that is an estimate, the first of its major version.
+    spec: Spec,
     /// The Secret's name.
     secret: String,
     evidence: Evidence,
@@ -32,9 +32,9 @@ enum Evidence {
 const SPEC_3: OcpMinor = OcpMinor { major: 4, minor: 6 };
 
 impl Stub {
-    /// `read` is the version in the Secret of this name; `installed` the release that the cluster
-    /// was installed as.
-    pub(crate) fn of(secret: &str, read: Option<&str>, installed: Option<&str>) -> Option<Self> {
+    /// `read` is the spec in the Secret of this name; `installed` the release that the cluster was installed
+    /// as.
+    pub(crate) fn of(secret: &str, read: Option<Spec>, installed: Option<&str>) -> Option<Self> {
         let stub = |spec, evidence| {
             Some(Self {
                 spec,
@@ -42,64 +42,79 @@ impl Stub {
                 evidence,
             })
         };
-        if let Some(spec) = read.and_then(major) {
+        let first = |major| Spec { major, minor: 0 };
+        // Other specs are not known to any image.
+        if let Some(spec) = read.filter(|spec| matches!(spec.major, 2 | 3)) {
             return stub(spec, Evidence::Secret);
         }
         if secret.ends_with("-user-data-managed") {
-            return stub(3, Evidence::Managed);
+            return stub(first(3), Evidence::Managed);
         }
         let release = installed?;
         let minor = release.parse::<Release>().ok()?.minor;
-        let spec = if minor < SPEC_3 { 2 } else { 3 };
-        stub(spec, Evidence::Installed(release.to_owned()))
+        let major = if minor < SPEC_3 { 2 } else { 3 };
+        stub(first(major), Evidence::Installed(release.to_owned()))
     }
 
     /// It is what the Secret says, and no estimate.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.evidence, Evidence::Installed(_))
     }
-}
 
-impl fmt::Display for Stub {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { spec, secret, .. } = self;
-        match &self.evidence {
-            Evidence::Secret => write!(
-                f,
-                "the user data (Secret {secret}) is of Ignition spec {spec}"
-            ),
-            Evidence::Managed => write!(
-                f,
+    /// It is of spec 2, which images since 4.6 do not read.
+    pub(crate) fn is_of_spec_2(&self) -> bool {
+        self.spec.major == 2
+    }
+
+    /// Tells whether the Ignition of this image surely does not read it.
+    pub(crate) fn is_unreadable(&self, image: &ImageVersion) -> bool {
+        ignition_specs::cannot_read(image, self.spec)
+    }
+
+    /// The specs that the Ignition of an image reads which does not read this, in words.
+    fn others(&self, image: Option<&ImageVersion>) -> String {
+        let known = image.and_then(ignition_specs::of_image);
+        let known = known.filter(|known| known.reads.major == self.spec.major);
+        match (known, self.spec.major) {
+            (Some(known), _) => format!("specs up to {} alone", known.reads.version()),
+            (None, 2) => "spec 3 alone".to_owned(),
+            (None, _) => "spec 2 alone".to_owned(),
+        }
+    }
+
+    /// Its spec as the image is told it: with the minor version where that decides.
+    fn shown(&self, image: Option<&ImageVersion>) -> String {
+        let known = image.and_then(ignition_specs::of_image);
+        match known {
+            Some(known) if known.reads.major == self.spec.major => self.spec.version(),
+            _ => self.spec.major.to_string(),
+        }
+    }
+
+    /// Reason why a node of this image does not come up, in words.
+    pub(crate) fn unreadable(&self, image: Option<&ImageVersion>) -> String {
+        let of = image.map_or("such an image", |image| &image.text);
+        format!(
+            "{}, and the Ignition of {of} reads {}: the node stops in the initramfs, before any agent",
+            self.says(&self.shown(image)),
+            self.others(image)
+        )
+    }
+
+    fn says(&self, spec: &str) -> String {
+        let Self {
+            secret, evidence, ..
+        } = self;
+        match evidence {
+            Evidence::Secret => {
+                format!("the user data (Secret {secret}) is of Ignition spec {spec}")
+            }
+            Evidence::Managed => format!(
                 "the user data (Secret {secret}, which the cluster keeps) is of Ignition spec {spec}"
             ),
-            Evidence::Installed(release) => write!(
-                f,
+            Evidence::Installed(release) => format!(
                 "the user data (Secret {secret}, not read) is most likely of Ignition spec {spec}, because the cluster was installed as {release}"
             ),
         }
-    }
-}
-
-/// 2 or 3 of `2.2.0`; other specs are not known to any image.
-fn major(version: &str) -> Option<u8> {
-    let spec = version.split('.').next()?.parse().ok()?;
-    matches!(spec, 2 | 3).then_some(spec)
-}
-
-/// The major version of the spec that the Ignition of an image reads; `None` where that is not known.
-pub(crate) fn reads(image: &ImageVersion) -> Option<u8> {
-    if matches!(image.os_family(), Some(OsFamily::Fcos | OsFamily::Scos)) {
-        return Some(3);
-    }
-    if let Some(ocp) = image.ocp {
-        return Some(if ocp < SPEC_3 { 2 } else { 3 });
-    }
-    let rhel = image.rhel?;
-    match (rhel.major, rhel.minor) {
-        (8, Some(0 | 1)) => Some(2),
-        // 8.2 is that of 4.4 to 4.6.
-        (8, Some(2) | None) => None,
-        (8.., _) => Some(3),
-        _ => None,
     }
 }

@@ -12,7 +12,6 @@ use super::published::of_release;
 use super::remedy::{Remedy, remedy};
 use super::sets::{RELEASE_IMAGE, Set};
 use super::upkeep;
-use super::user_data;
 use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
 use crate::audit::cluster::target::is_okd;
 use crate::audit::results::effect::{Effect, EffectKind};
@@ -297,10 +296,10 @@ fn unreadable(
     lookup: &Lookup<'_>,
 ) -> Option<Unreadable> {
     let (version, stub) = (version?, effect::stub(set, lookup.objects)?);
-    if user_data::reads(version)? == stub.spec {
+    if !stub.is_unreadable(version) {
         return None;
     }
-    let why = effect::unreadable(&stub, Some(version));
+    let why = stub.unreadable(Some(version));
     if !stub.is_known() {
         // A node that joined from the image says otherwise.
         let is_it = |nodes: &NodeCount| nodes.version.as_ref() == Some(&version.text);
@@ -316,12 +315,13 @@ fn unreadable(
     verdict.verdict = Outcome::Undetermined;
     verdict.reason = Reason::NoRuleEvaluated;
     verdict.message = format!("no node comes up from it: {why}");
-    Some(match stub.spec {
-        2 => Unreadable::Convert(format!(
+    Some(if stub.is_of_spec_2() {
+        Unreadable::Convert(format!(
             "convert Secret {} to Ignition spec 3 (docs/audit.md); managedBootImages of MachineConfiguration cluster does so where it sets an image",
             set.user_data.as_deref().unwrap_or_default()
-        )),
-        _ => Unreadable::Replace,
+        ))
+    } else {
+        Unreadable::Replace
     })
 }
 

@@ -4,17 +4,18 @@ use super::image_versions::Lookup;
 use super::known_version::{KnownVersion, by_newest_node, contradiction, is_other};
 use super::sets::{Set, made_from};
 use super::{skew, upkeep, upkeep_rules};
+use crate::audit::cluster::host::{Host, HostSource};
 use crate::audit::cluster::image::{INSTALL_COREOS, Image};
 use crate::audit::cluster::kind_table::{
     HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL, NODE_POOL,
 };
-use crate::audit::cluster::machines::{Host, HostSource, Machine};
-use crate::audit::cluster::nodes::Node;
-use crate::audit::cluster::objects::Objects;
+use crate::audit::cluster::machine::Machine;
+use crate::audit::cluster::node::Node;
 use crate::audit::results::set::{KnownBy, SetAudit};
 use crate::audit::results::upkeep::{Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::ImageVersion;
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn without_set(lookup: &Lookup<'_>) -> Vec<Set> {
@@ -153,7 +154,7 @@ fn by_running(mut set: Set, nodes: &[&Node], objects: &Objects) -> Set {
 /// Hosts that are installed from an image of their own: by that image.
 fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&Host>> = BTreeMap::new();
-    for host in &objects.hosts {
+    for host in objects.hosts_on_their_own() {
         groups
             .entry((&host.metadata.namespace, &host.source))
             .or_default()
@@ -165,10 +166,15 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             .map(|host| host.metadata.name.clone())
             .collect();
         members.sort();
-        let states = hosts
-            .iter()
-            .map(|host| (host.metadata.name.clone(), host.state.clone()));
-        let HostSource { url, pool, stream } = source;
+        let states = hosts.iter().map(|host| {
+            (
+                host.metadata.name.clone(),
+                Some(host.state.clone()).filter(|state| !state.is_empty()),
+            )
+        });
+        let HostSource {
+            url, pool, stream, ..
+        } = source;
         let pool_name = pool.as_deref().unwrap_or("no pool");
         let what = match stream {
             Some(stream) => format!("{pool_name} {stream}"),

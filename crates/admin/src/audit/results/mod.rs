@@ -72,6 +72,9 @@ pub(crate) struct BootImageAudit {
     /// All joined nodes by the image that they were born from; absent where unknown.
     #[serde(skip)]
     pub(crate) joined: Vec<NodeCount>,
+    /// The time that the cluster shows: when it was read, or the newest time in its files.
+    #[serde(skip)]
+    pub(crate) now: Option<String>,
     /// Machines that were made and have not become nodes.
     #[serde(skip_deserializing)]
     pub(crate) provisioned: Vec<Provisioned>,

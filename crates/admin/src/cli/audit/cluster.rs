@@ -3,14 +3,12 @@
 use super::{Args, is_dumb};
 use crate::audit::{Objects, Origin, Unread};
 use crate::cli::{Failure, Io, runtime};
-use crate::why::Facts;
 use skewguard_cluster::connect::fetch::{FetchProgress, fetch};
 use skewguard_cluster::connect::live;
 use skewguard_cluster::connect::login;
 use skewguard_cluster::moment::Moment;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The files of a pod's service account (client-go, `rest.InClusterConfig`).
@@ -37,7 +35,7 @@ pub(in crate::cli) enum Scope<'a> {
     All,
     Kinds(&'a [&'a str]),
     /// Those of the audit, and those that say why a machine is no node.
-    Why(&'a Mutex<Facts>, (Moment, &'a [String])),
+    Nodes(Moment, &'a [String]),
 }
 
 /// Reads a cluster with the kubeconfig that was asked for.
@@ -63,12 +61,12 @@ pub(in crate::cli) fn read(
     let mut watcher = Watcher::new(io.err);
     let kinds = match scope {
         Scope::Kinds(kinds) => Some(kinds),
-        Scope::All | Scope::Why(..) => None,
+        Scope::All | Scope::Nodes(..) => None,
     };
     let mut unread = runtime.block_on(fetch(&server, objects, kinds, &mut |now| watcher.see(&now)));
-    if let (Scope::Why(facts, now), Ok(unread)) = (scope, &mut unread) {
+    if let (Scope::Nodes(now, names), Ok(unread)) = (scope, &mut unread) {
         let mut watch = |now: FetchProgress<'_>| watcher.see(&now);
-        let more = live::fetch(&server, objects, facts, now, &mut watch);
+        let more = live::fetch(&server, objects, (now, names), &mut watch);
         unread.extend(runtime.block_on(more));
     }
     watcher.end();

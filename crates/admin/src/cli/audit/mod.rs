@@ -34,7 +34,9 @@ use forms::text::Detail;
 use forms::{commands, csv, html, junit, markdown, sarif, shell, text};
 use next::AuditRequest;
 use places::Places;
+use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::files::input::{self, Files};
+use skewguard_cluster::moment::Moment;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -132,7 +134,8 @@ impl<'a> Request<'a> {
             .chain(&args.policy);
         read_once(files.map(PathBuf::as_path))?;
         let exceptions = args.exceptions.as_deref();
-        let mut streams = Objects::default();
+        let now = Moment::of(SystemTime::now());
+        let mut streams = Objects::new(Purpose::Sets, now, args.from.is_empty());
         for path in &args.streams {
             let file = named(path);
             read_text(path)
@@ -171,13 +174,12 @@ impl<'a> Request<'a> {
     /// There is nothing that makes nodes: what was not read.
     fn audit(
         &self,
-        mut objects: Objects,
+        objects: Objects,
         (unread, origin): (Vec<Unread>, Origin),
         contexts: &[String],
     ) -> Result<BootImageAudit, Vec<Unread>> {
         let args = self.args;
         let policy = self.policy.clone().unwrap_or_else(|| starter(&objects));
-        objects.read_at(clock::time(SystemTime::now()));
         let target = args.target.as_deref();
         let mut result = audit(&objects, &policy, target, unread, args.estimates);
         if result.sets.is_empty() {
@@ -345,7 +347,7 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
     let script = match script {
         Script::Labels => kind_table::LABELS.to_owned(),
         Script::Alephs => kind_table::ALEPHS.to_owned(),
-        Script::Objects | Script::Fix => kind_table::commands(""),
+        Script::Objects | Script::Fix => kind_table::commands(Purpose::Sets),
     };
     io.out.write_all(script.as_bytes())?;
     Ok(Exit::Done)

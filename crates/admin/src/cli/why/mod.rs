@@ -7,17 +7,15 @@ mod text;
 use super::audit::{cluster, parse_time, starter};
 use super::{Exit, Failure, Io, named, named_policy, read_once};
 use crate::audit::cluster::kind_table::{self, ESTIMATED};
-use crate::audit::cluster::listener::held;
 use crate::audit::{BootImageAudit, KnownBy, Objects, Origin, SetAudit, Unread, audit};
-use crate::why::{Facts, Judged, JudgedSets, Question, WhyReport, why};
-use skewguard_cluster::connect::live::GATHER;
+use crate::why::{Judged, JudgedSets, Question, WhyReport, why};
+use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::connect::login::LoginRequest;
 use skewguard_cluster::files::input;
 use skewguard_cluster::moment::Moment;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 /// The form that it is printed in.
@@ -140,14 +138,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     read_once(files.map(PathBuf::as_path))?;
     let policy = args.policy.as_deref().map(named_policy).transpose()?;
     let clock = Moment::of(SystemTime::now());
-    let facts = Arc::new(Mutex::new(Facts::new(clock, from.is_empty())));
-    let mut objects = Objects::default();
-    objects.listener = Some(Arc::clone(&facts) as _);
+    let mut objects = Objects::new(Purpose::Nodes, clock, from.is_empty());
     let input = (from.as_slice(), names.as_slice());
-    let (unread, origin) = read(args, input, &mut objects, (&facts, clock), io)?;
-    let facts = held(&facts);
+    let (unread, origin) = read(args, input, &mut objects, clock, io)?;
     // An empty list is no error: it says that there is none.
-    if facts.is_empty() && objects.empty_lists == 0 && objects.count() == 0 {
+    if objects.has_no_nodes() && objects.empty_lists == 0 && objects.count() == 0 {
         for unread in &unread {
             io.say(format_args!("{}: {}", unread.what, unread.why));
         }
@@ -165,12 +160,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         ..origin
     });
     let report = why(
-        &facts,
+        &objects,
         Question {
             names: &names,
             namespace: args.namespace.as_deref(),
-            // A gather's ages are counted to its newest time.
-            now: facts.newest().filter(|_| !from.is_empty()).unwrap_or(clock),
+            now: objects.clock().unwrap_or(clock),
             judged: &judged(&result),
             origin,
             unread: left_unread(unread, &objects),
@@ -185,7 +179,7 @@ fn read(
     args: &Args,
     (from, names): (&[PathBuf], &[String]),
     objects: &mut Objects,
-    (facts, clock): (&Mutex<Facts>, Moment),
+    clock: Moment,
     io: &mut Io<'_>,
 ) -> Result<(Vec<Unread>, Option<Origin>), Failure> {
     if !from.is_empty() {
@@ -197,7 +191,7 @@ fn read(
         insecure: args.insecure_skip_tls_verify,
         is_one_of_many: false,
     };
-    let scope = cluster::Scope::Why(facts, (clock, names));
+    let scope = cluster::Scope::Nodes(clock, names);
     let (unread, origin) = cluster::read(asked, args.request_timeout, scope, objects, io)?;
     Ok((unread, Some(origin)))
 }
@@ -209,7 +203,7 @@ fn print_gather(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         io.say("this script is the same for every cluster: name --print-commands alone");
         return Ok(Exit::Usage);
     }
-    write(args, &kind_table::commands(GATHER), io)
+    write(args, &kind_table::commands(Purpose::Nodes), io)
 }
 
 /// Writes a script to where it was asked for.

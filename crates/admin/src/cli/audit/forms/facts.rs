@@ -5,6 +5,7 @@ use crate::audit::results::some_of;
 use crate::audit::{BootImageAudit, SetAudit, SetException};
 use crate::cli::audit::conclusion::{STARTER_NAME, STARTER_NAME_OKD, Word, count};
 use crate::verdict::BootImageStatus;
+use skewguard_cluster::moment::{Moment, span};
 use std::collections::BTreeMap;
 
 /// The cluster, release and policy of an audit: names and values.
@@ -135,7 +136,7 @@ pub(in crate::cli::audit) fn waiting(audit: &BootImageAudit) -> Vec<String> {
             None => sets.push((set, vec![&machine.since])),
         }
     }
-    let now = audit.origin.as_ref().map(|origin| origin.time.as_str());
+    let now = audit.now.as_deref();
     let says = |(set, since): (Option<&str>, Vec<&str>)| {
         let set = set.map_or_else(|| "no set".to_owned(), str::to_owned);
         let machines = count(since.len(), "Machine", "Machines");
@@ -154,7 +155,7 @@ pub(in crate::cli::audit) fn waiting(audit: &BootImageAudit) -> Vec<String> {
 /// The number of machines that have not joined.
 pub(in crate::cli::audit) fn wait(audit: &BootImageAudit) -> Option<String> {
     let all = &audit.provisioned;
-    let now = audit.origin.as_ref().map(|origin| origin.time.as_str());
+    let now = audit.now.as_deref();
     let oldest = all.iter().find(|machine| !machine.since.is_empty());
     let age = oldest.and_then(|machine| age(&machine.since, now?));
     let (wait, age) = match (all.len(), age) {
@@ -170,13 +171,8 @@ pub(in crate::cli::audit) fn wait(audit: &BootImageAudit) -> Option<String> {
 
 /// From one time to a later one, in its largest unit.
 fn age(since: &str, now: &str) -> Option<String> {
-    let [since, now] = [since, now].map(|time| humantime::parse_rfc3339_weak(time).ok());
-    let seconds = now?.duration_since(since?).ok()?.as_secs();
-    Some(match seconds / 60 {
-        minutes @ 0..=119 => format!("{minutes} min"),
-        minutes @ 120..=2879 => format!("{} h", minutes / 60),
-        minutes => format!("{} days", minutes / 1440),
-    })
+    let (since, now) = (Moment::parse(since)?, Moment::parse(now)?);
+    (since <= now).then(|| span(now.since(since)))
 }
 
 /// `411.86.202308081056-0 (RHEL 8.6, OCP 4.11)`
@@ -360,9 +356,9 @@ mod tests {
     fn an_age_is_in_its_largest_unit() {
         let now = "2026-01-03T03:04:05Z";
         for (since, wanted) in [
-            ("2026-01-03T03:04:00Z", Some("0 min")),
-            ("2026-01-03T01:05:00Z", Some("119 min")),
-            ("2026-01-02T23:59:00Z", Some("3 h")),
+            ("2026-01-03T03:04:00Z", Some("5 seconds")),
+            ("2026-01-03T01:05:00Z", Some("119 minutes")),
+            ("2026-01-02T23:59:00Z", Some("3 hours")),
             ("2025-12-31T03:00:00Z", Some("3 days")),
             ("2026-01-03T03:05:00Z", None),
             ("yesterday", None),

@@ -15,18 +15,6 @@ keep() {
   rm -f objects/.got objects/.why
 }
 
-for kind in certificatesigningrequests.certificates.k8s.io machinehealthchecks.machine.openshift.io machinehealthchecks.cluster.x-k8s.io \
-  machineconfignodes.machineconfiguration.openshift.io agents.agent-install.openshift.io; do
-  gather "$kind" -A
-done
-for namespace in openshift-machine-api openshift-cluster-api default skewguard; do
-  keep "events-$namespace.json" get events -n "$namespace" -o json
-done
-keep machine-approver.json get clusteroperators.config.openshift.io machine-approver -o json
-keep machine-config-server-ca.json get configmaps -n openshift-machine-config-operator machine-config-server-ca -o json
-keep root-ca.json get configmaps -n kube-system root-ca -o json
-keep pods-machine-config-server.json get pods -n openshift-machine-config-operator -l k8s-app=machine-config-server -o json
-
 # logs NAMESPACE LABEL CONTAINER: the log of each pod
 logs() {
   for pod in $(oc get pods -n "$1" -l "$2" -o name 2>/dev/null); do
@@ -34,8 +22,6 @@ logs() {
     keep "namespaces/$1/${pod#pod/}.log" logs -n "$1" "$pod" -c "$3" --timestamps
   done
 }
-logs openshift-machine-config-operator k8s-app=machine-config-server machine-config-server
-logs openshift-cluster-machine-approver app=machine-approver machine-approver-controller
 for namespace in $(oc get pods -A -l app=ignition-server -o 'jsonpath={.items[*].metadata.namespace}' 2>/dev/null | tr ' ' '\n' | sort -u); do
   logs "$namespace" app=ignition-server ignition-server
 done

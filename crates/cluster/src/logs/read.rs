@@ -1,103 +1,41 @@
-//! The audit's input, as `why` hears it (pure but for the logs that it is given).
+//! Logs of files, by their names, and what is kept of each (pure but for the readers that it is given).
 
-use super::facts::{Facts, is_ignition_server};
-use crate::kinds::kind_table::{
-    AGENT_INSTALL, CERTIFICATES, CLUSTER_API, CONFIG, EVENTS, HYPERSHIFT, MACHINE_API,
-    MACHINE_CONFIG, METAL, SKEWGUARD,
-};
-use crate::kinds::listener::{Hears, Listener};
-use crate::logs::approver_line::refusal;
-use crate::logs::server_line::{Line, read, split};
+use super::approver_line::refusal;
+use super::log_lines::lines;
+use super::server_line::{Line, read, split};
+use crate::cluster::Cluster;
 use crate::moment::Moment;
-use crate::text::printable_up_to;
-use serde_json::Value;
+use crate::text::{printable, printable_up_to};
 use std::io::{self, Read};
 use std::path::Path;
 
 /// Bytes of one log that are read: the first.
 const MAX_LOG: u64 = 256 << 20;
 
-/// The namespaces whose Events, pods, Secrets and ConfigMaps say something here.
-const NAMESPACES: [&str; 7] = [
-    "openshift-machine-api",
-    "openshift-cluster-api",
-    "openshift-machine-config-operator",
-    "openshift-cluster-machine-approver",
-    "skewguard",
-    "kube-system",
-    // Events of what has no namespace, such as a MachineConfigPool.
-    "default",
-];
+/// The most reasons against certificate requests that are kept.
+const MAX_REFUSALS: usize = 10_000;
 
-impl Listener for Facts {
-    fn hears(&self, group: &str, kind: &str) -> Hears {
-        match (group, kind) {
-            ("" | EVENTS, "Event") | ("", "Pod" | "Secret") => Hears::AtOnce,
-            (MACHINE_API | CLUSTER_API, "Machine" | "MachineSet" | "MachineHealthCheck")
-            | (METAL, "BareMetalHost")
-            | (AGENT_INSTALL, "Agent")
-            | (HYPERSHIFT, "NodePool")
-            | (CERTIFICATES, "CertificateSigningRequest")
-            | ("", "Node" | "ConfigMap")
-            | (MACHINE_CONFIG, "MachineConfigPool" | "MachineConfigNode")
-            | (CONFIG, "ClusterOperator" | "Infrastructure")
-            | (SKEWGUARD, "BootImageReport") => Hears::TheNewest,
-            _ => Hears::Never,
-        }
-    }
-
-    fn hear(&mut self, group: &str, kind: &str, object: &Value) {
-        self.add(group, kind, object);
-    }
-
-    fn hears_in(&self, path: &Path, kind: &str) -> bool {
-        let is_namespaced = matches!(kind, "Event" | "Pod" | "Secret" | "ConfigMap");
-        let mut parts = path.iter().skip_while(|part| *part != "namespaces");
-        let namespace = parts.nth(1).and_then(|part| part.to_str());
-        if is_namespaced && let Some(namespace) = namespace {
-            return NAMESPACES.contains(&namespace);
-        }
-        is_namespaced
-            || matches!(
-                kind,
-                "MachineHealthCheck"
-                    | "Agent"
-                    | "CertificateSigningRequest"
-                    | "MachineConfigNode"
-                    | "ClusterOperator"
-            )
-    }
-
-    fn hear_empty(&mut self, place: &Path, kind: &str) {
-        let stem = place.file_stem().and_then(|stem| stem.to_str());
-        let stem = stem.unwrap_or_default().to_ascii_lowercase();
-        let begins = |words: &[&str]| words.iter().any(|word| stem.starts_with(word));
-        // `oc get -o json` does not say the kind of an empty list: its file's name may.
-        let kind = match kind {
-            "" if begins(&["machines", "machine.json"]) && !begins(&["machinesets"]) => "Machine",
-            "" if begins(&["nodes"]) => "Node",
-            "" if begins(&["certificatesigningrequests", "csr"]) => "CertificateSigningRequest",
-            kind => kind,
-        };
-        self.empty.insert(kind.to_owned());
-    }
-
-    fn hears_log(&self, path: &Path) -> bool {
-        kind_of_log(path).is_some() || is_text_outside_gathers(path)
-    }
-
-    fn knows_log(&self, head: &[u8]) -> bool {
-        kind_of_text(head).is_some()
-    }
-
-    fn hear_log(&mut self, path: &Path, log: &mut dyn Read) -> io::Result<()> {
-        self.hear_start(path, log, MAX_LOG)
-    }
+/// Tells whether a log of this name is read.
+pub fn is_log(path: &Path) -> bool {
+    kind_of_log(path).is_some() || is_text_outside_gathers(path)
 }
 
-impl Facts {
-    /// Reads the first bytes of a log, at most so many.
-    fn hear_start(&mut self, path: &Path, log: &mut dyn Read, most: u64) -> io::Result<()> {
+/// Tells whether a text begins as a log that is read.
+pub fn is_log_text(head: &[u8]) -> bool {
+    kind_of_text(head).is_some()
+}
+
+impl Cluster {
+    /// Adds a log.
+    ///
+    /// # Errors
+    /// It cannot be read to its end. What came before stays added.
+    pub fn add_log(&mut self, path: &Path, log: &mut dyn Read) -> io::Result<()> {
+        self.add_start(path, log, MAX_LOG)
+    }
+
+    /// Adds the first bytes of a log, at most so many.
+    fn add_start(&mut self, path: &Path, log: &mut dyn Read, most: u64) -> io::Result<()> {
         let mut log = log.take(most);
         let mut head = Vec::new();
         let mut kind = kind_of_log(path);
@@ -108,7 +46,7 @@ impl Facts {
         let mut log = Headed { head: &head, log };
         match kind {
             Some(Log::Server(name)) => {
-                let now = self.reference.unwrap_or(Moment(0));
+                let now = self.read_at.unwrap_or(Moment(0));
                 self.logs.add(&name, &mut log, now)?;
                 if log.log.limit() == 0 {
                     let mib = most >> 20;
@@ -125,6 +63,35 @@ impl Facts {
             }
             None => Err(io::ErrorKind::Unsupported.into()),
         }
+    }
+
+    /// Adds the log of a machine-approver.
+    ///
+    /// # Errors
+    /// It cannot be read to its end. What came before stays added.
+    pub fn add_approver_log(&mut self, log: &mut dyn Read) -> io::Result<()> {
+        lines(log, &mut |line| {
+            let line = String::from_utf8_lossy(line);
+            if let Some((name, why)) = refusal(&line)
+                && (self.refusals.len() < MAX_REFUSALS || self.refusals.contains_key(name))
+            {
+                self.refusals.insert(printable(name), why);
+            }
+        })
+    }
+
+    /// Adds the log of a pod of HyperShift's ignition server.
+    ///
+    /// # Errors
+    /// It cannot be read to its end. What came before stays added.
+    pub fn add_ignition_log(
+        &mut self,
+        (namespace, pod): (&str, &str),
+        log: &mut dyn Read,
+    ) -> io::Result<()> {
+        let now = self.read_at.unwrap_or(Moment(0));
+        let servers = self.ignition_servers.entry(namespace.to_owned());
+        servers.or_default().add(pod, log, now)
     }
 }
 
@@ -253,9 +220,15 @@ fn kind_of_log(path: &Path) -> Option<Log> {
     (plain.starts_with("machine-approver")).then_some(Log::Approver)
 }
 
+/// Tells if a pod is one of HyperShift's ignition server, not of the proxy before it.
+pub fn is_ignition_server(name: &str) -> bool {
+    name.starts_with("ignition-server-") && !name.starts_with("ignition-server-proxy")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Purpose;
 
     #[test]
     fn logs_are_known_by_their_names() {
@@ -312,15 +285,15 @@ mod tests {
     fn a_log_without_end_is_read_as_far_as_its_bound() {
         let line = b"2026-08-20T09:00:00.0Z I0820 09:00:00.000000       1 api.go:72] Launching server on :22623\n";
         let mut endless = Endless(line, 0);
-        let mut facts = Facts::new(Moment(1_800_000_000), false);
+        let mut cluster = Cluster::new(Purpose::Nodes, Moment(1_800_000_000), false);
         let path = Path::new("machine-config-server-1.log");
-        facts.hear_start(path, &mut endless, 3 << 20).unwrap();
-        let source = &facts.logs.sources[0];
+        cluster.add_start(path, &mut endless, 3 << 20).unwrap();
+        let source = &cluster.logs.sources[0];
         assert_eq!(
             source.cut.as_deref(),
             Some("only the first 3 MiB of its log were read")
         );
-        assert_eq!(facts.logs.lines, (3 << 20) / line.len() + 1);
+        assert_eq!(cluster.logs.lines, (3 << 20) / line.len() + 1);
     }
 
     /// The same line again and again.
@@ -333,36 +306,6 @@ mod tests {
                 self.1 = (self.1 + 1) % self.0.len();
             }
             Ok(into.len())
-        }
-    }
-
-    #[test]
-    fn only_some_namespaces_of_a_gather_are_read() {
-        let facts = Facts::default();
-        for (path, kind, wanted) in [
-            (
-                "g/namespaces/openshift-machine-api/core/events.yaml",
-                "Event",
-                true,
-            ),
-            (
-                "g/namespaces/openshift-etcd/core/events.yaml",
-                "Event",
-                false,
-            ),
-            ("events.json", "Event", true),
-            (
-                "g/cluster-scoped-resources/x.yaml",
-                "CertificateSigningRequest",
-                true,
-            ),
-            (
-                "g/namespaces/openshift-etcd/core/services.yaml",
-                "Service",
-                false,
-            ),
-        ] {
-            assert_eq!(facts.hears_in(Path::new(path), kind), wanted, "{path}");
         }
     }
 }

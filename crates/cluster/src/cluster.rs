@@ -1,0 +1,368 @@
+//! A cluster: its objects and logs, as far as they are kept (pure). Objects are read one at a time, and
+//! each kind's row says what is kept of one.
+
+use crate::files::staged::Staged;
+use crate::kinds::agent::Agent;
+use crate::kinds::event::Event;
+use crate::kinds::health_check::HealthCheck;
+use crate::kinds::host::Host;
+use crate::kinds::image::{self, Image};
+use crate::kinds::infrastructure::VSphere;
+use crate::kinds::karpenter::Karpenter;
+use crate::kinds::machine::{Machine, Source};
+use crate::kinds::machine_set::MachineSet;
+use crate::kinds::metadata::{Condition, Metadata};
+use crate::kinds::node::Node;
+use crate::kinds::node_pool::NodePool;
+use crate::kinds::others::Others;
+use crate::kinds::report::Report;
+use crate::kinds::request::CertificateRequest;
+use crate::kinds::settings::{
+    BootImageConditions, ClusterSkew, History, ManagedBootImages, Provisioning,
+};
+use crate::kinds::stream::OwnImage;
+use crate::kinds::target;
+use crate::kinds::user_data::{Authorities, Fingerprint, UserData};
+use crate::known_by::KnownBy;
+use crate::logs::ignition_server::IgnitionServers;
+use crate::logs::server_log::ServerLogs;
+use crate::moment::Moment;
+use crate::unread::Unread;
+use crate::version::ImageVersion;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// At most this many Events are kept: the first ones.
+const MAX_EVENTS: usize = 50_000;
+
+/// Whom a cluster is read for: how much of its objects is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// The sets, and the images of their next nodes.
+    #[default]
+    Sets,
+    /// These, and why a machine is no Node.
+    Nodes,
+}
+
+/// Everything that was read.
+#[derive(Debug, Default)]
+pub struct Cluster {
+    pub purpose: Purpose,
+    pub machine_sets: Vec<MachineSet>,
+    pub control_planes: Vec<MachineSet>,
+    pub cluster_api_sets: Vec<MachineSet>,
+    /// Sets of Windows machines: they have no boot image of ours.
+    pub windows_sets: Vec<MachineSet>,
+    /// Of both APIs, and Karpenter's NodeClaims.
+    pub machines: Vec<Machine>,
+    pub windows_machines: Vec<Machine>,
+    pub health_checks: Vec<HealthCheck>,
+    /// Images that the Cluster API makes machines from, by kind, namespace and name.
+    pub infrastructure: BTreeMap<(String, String, String), Image>,
+    pub node_pools: Vec<NodePool>,
+    /// MachineDeployments of the Cluster API.
+    pub deployments: Vec<MachineSet>,
+    /// MachinePools of the Cluster API.
+    pub machine_pools: Vec<MachineSet>,
+    pub karpenter: Karpenter,
+    /// Objects that are left out.
+    pub others: Others,
+    pub hosts: Vec<Host>,
+    pub agents: Vec<Agent>,
+    pub requests: Vec<CertificateRequest>,
+    pub events: Vec<Event>,
+    pub provisioning: Option<Provisioning>,
+    /// The names of the MachineConfigPools.
+    pub pools: BTreeSet<String>,
+    /// The stream of each MachineConfigPool that names one.
+    pub pool_streams: BTreeMap<String, String>,
+    /// The stream of the pools that name none.
+    pub default_stream: Option<String>,
+    pub managed: Option<ManagedBootImages>,
+    /// The Nodes' own times, by the clock of each.
+    pub heartbeats: Vec<Moment>,
+    /// The newest time of what was read.
+    pub newest: Option<Moment>,
+    /// A moment after all that is read: when it is read.
+    pub read_at: Option<Moment>,
+    /// Lists are as the API server gave them: an empty one says that there is none.
+    pub is_live: bool,
+    /// Group and kind of what a live cluster did not give.
+    pub not_given: BTreeSet<(&'static str, &'static str)>,
+    /// The operator's own words on its work.
+    pub conditions: BootImageConditions,
+    /// The conditions of ClusterOperators.
+    pub operators: BTreeMap<String, Vec<Condition>>,
+    /// The conditions of MachineConfigNodes.
+    pub config_nodes: BTreeMap<String, Vec<Condition>>,
+    pub nodes: Vec<Node>,
+    /// Nodes of Windows, and those that are made of packages.
+    pub other_nodes: Vec<Node>,
+    pub reports: Vec<Report>,
+    pub own_images: Vec<OwnImage>,
+    /// Images of other releases, and the file that has them.
+    pub streams: Vec<(String, OwnImage)>,
+    /// Version in the aleph file of each node, by the node's name.
+    pub alephs: BTreeMap<String, ImageVersion>,
+    /// vSphere, by the Infrastructure.
+    pub vsphere: Option<VSphere>,
+    /// The Infrastructure `cluster` was read.
+    pub has_infrastructure: bool,
+    /// Azure Stack Hub, whose images the cluster never keeps up to date.
+    pub is_azure_stack: bool,
+    /// The control plane is one node: the cluster does not scale by machines.
+    pub is_single_node: bool,
+    /// The control plane is elsewhere: HyperShift.
+    pub is_hosted: bool,
+    /// The release has more than one architecture.
+    pub is_multi_arch: bool,
+    pub release: Option<String>,
+    /// The releases that it has had.
+    pub history: History,
+    /// User data, by namespace and name of the Secret.
+    pub user_data: BTreeMap<(String, String), UserData>,
+    /// The CAs of the machine-config-server, by its own ConfigMap.
+    pub own_authorities: Authorities,
+    /// The cluster's root CAs, which it had before.
+    pub root_authorities: Authorities,
+    /// The host of the machine-config-server, by the Infrastructure.
+    pub server_host: Option<String>,
+    /// The machine-config-server's pods, and since when their container runs.
+    pub servers: BTreeMap<String, Option<Moment>>,
+    /// The pods of the machine-approver.
+    pub approvers: BTreeSet<String>,
+    /// Namespaces and names of the pods of HyperShift's ignition servers.
+    pub ignition_pods: BTreeSet<(String, String)>,
+    /// Logs of the machine-config-server.
+    pub logs: ServerLogs,
+    /// Logs of HyperShift's ignition servers, by the namespace of their hosted control plane.
+    pub ignition_servers: BTreeMap<String, IgnitionServers>,
+    /// Reasons against certificate requests, by the approver's log.
+    pub refusals: BTreeMap<String, String>,
+    /// The release of its next update.
+    pub next_update: Option<String>,
+    /// `spec.clusterID` of the ClusterVersion.
+    pub cluster_id: Option<String>,
+    /// `status.infrastructureName` of Infrastructure `cluster`.
+    pub infrastructure_name: Option<String>,
+    /// The public URL of the API server, by the Infrastructure `cluster`.
+    pub server: Option<String>,
+    pub skew: Option<ClusterSkew>,
+    /// Objects that could not be understood.
+    pub not_understood: Vec<Unread>,
+    /// Number of objects that were read, of all kinds.
+    pub count: usize,
+    /// Number of lists without items.
+    pub empty_lists: usize,
+    /// Kinds of which an empty list was read.
+    pub empty: BTreeSet<String>,
+    /// Kind, namespace, name and uid of each.
+    pub seen: BTreeSet<String>,
+    /// Number of those that were read once more.
+    pub doubles: usize,
+    /// Objects of files, until all are read.
+    pub staged: Staged,
+}
+
+impl Cluster {
+    /// Nothing yet, of files or of a live cluster, read at this time.
+    pub fn new(purpose: Purpose, now: Moment, is_live: bool) -> Self {
+        Self {
+            purpose,
+            read_at: Some(now),
+            is_live,
+            ..Self::default()
+        }
+    }
+
+    /// The time that it shows: of a live cluster, when it was read; else the newest time in it, if there is
+    /// one.
+    pub fn clock(&self) -> Option<Moment> {
+        let hosted = self.ignition_servers.values().filter_map(|log| log.last);
+        let newest = self.newest_of_objects();
+        let newest = newest.max(self.logs.end()).max(hosted.max());
+        self.read_at
+            .filter(|_| self.is_live)
+            .or(newest)
+            .or(self.read_at)
+    }
+
+    /// The newest time of an object. A Node's clock that is far ahead of most Nodes' does not count.
+    pub fn newest_of_objects(&self) -> Option<Moment> {
+        self.newest.max(self.heartbeat())
+    }
+
+    /// The newest sign of life of a node: about when the objects were read.
+    pub fn heartbeat(&self) -> Option<Moment> {
+        let mut heartbeats = self.heartbeats.clone();
+        heartbeats.sort_unstable();
+        let middle = heartbeats.len().saturating_sub(1) / 2;
+        let latest = heartbeats.get(middle).map(|middle| middle.plus(600));
+        let seen = heartbeats.into_iter().filter(|at| Some(*at) <= latest);
+        seen.max()
+    }
+
+    /// Takes this for one of the times at which it was as it is read.
+    pub fn saw(&mut self, at: Option<Moment>) {
+        self.newest = self.newest.max(at);
+    }
+
+    /// Number of objects that were read, of all kinds.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// None yet, with the same images of other releases.
+    pub fn with_the_same_streams(&self) -> Self {
+        Self {
+            streams: self.streams.clone(),
+            purpose: self.purpose,
+            read_at: self.read_at,
+            is_live: self.is_live,
+            ..Self::default()
+        }
+    }
+
+    /// Tells whether the cluster opted out of boot image skew enforcement.
+    pub fn is_opt_out(&self) -> bool {
+        self.skew.as_ref().is_some_and(|skew| skew.mode == "None")
+    }
+
+    /// Tells whether the cluster is one of OKD, as its release says.
+    pub fn is_okd(&self) -> bool {
+        self.release.as_deref().is_some_and(target::is_okd)
+    }
+
+    /// Version that a node was made from: by its aleph file, which a person collected, else what it says
+    /// itself.
+    pub fn version_of(&self, node: &Node) -> Option<(ImageVersion, KnownBy)> {
+        let aleph = self.alephs.get(&node.metadata.name);
+        let aleph = aleph.map(|aleph| (aleph.clone(), KnownBy::Aleph));
+        aleph.or_else(|| Some((node.version.clone()?, KnownBy::Node)))
+    }
+
+    /// The same as text.
+    pub fn version_text(&self, node: &Node) -> Option<String> {
+        Some(self.version_of(node)?.0.text)
+    }
+
+    pub fn has_cluster_api(&self) -> bool {
+        !self.cluster_api_sets.is_empty()
+            || !self.deployments.is_empty()
+            || !self.machine_pools.is_empty()
+    }
+
+    /// Image that a Machine, or the template of one, is made from.
+    pub fn image_of(&self, metadata: &Metadata, source: &Source) -> Image {
+        let Some((kind, name)) = &source.infrastructure else {
+            return source.image.clone();
+        };
+        let pool = source.image.pool.clone();
+        match self
+            .infrastructure
+            .get(&(kind.clone(), metadata.namespace.clone(), name.clone()))
+        {
+            Some(image) => Image {
+                pool,
+                ..image.clone()
+            },
+            None => {
+                let of_kind = image::read_spec(kind, &Value::Null);
+                Image {
+                    pool,
+                    field: None,
+                    why_not: Some("the infrastructure template that it refers to was not read"),
+                    ..of_kind
+                }
+            }
+        }
+    }
+
+    pub fn has_room_for_events(&self) -> bool {
+        self.events.len() < MAX_EVENTS
+    }
+
+    /// Adds a Node; a whole one takes the place of its metadata alone.
+    pub fn add_node(&mut self, node: Node) {
+        self.heartbeats.extend(node.heartbeat);
+        let node = match self.purpose {
+            Purpose::Sets => node.without_details(),
+            Purpose::Nodes => node,
+        };
+        let nodes = if node.is_windows || node.is_of_packages {
+            &mut self.other_nodes
+        } else {
+            &mut self.nodes
+        };
+        nodes.push(node);
+    }
+
+    /// Adds the whole of a Node whose metadata was read.
+    pub fn complete_node(&mut self, node: Node) {
+        let is_it = |known: &Node| known.metadata.name == node.metadata.name;
+        self.nodes.retain(|known| !is_it(known));
+        self.other_nodes.retain(|known| !is_it(known));
+        self.add_node(node);
+    }
+
+    /// All Machines, also those of Windows.
+    pub fn all_machines(&self) -> impl Iterator<Item = &Machine> + Clone {
+        self.machines.iter().chain(&self.windows_machines)
+    }
+
+    /// All Nodes, also those without a boot image of the cluster's.
+    pub fn all_nodes(&self) -> impl Iterator<Item = &Node> + Clone {
+        self.nodes.iter().chain(&self.other_nodes)
+    }
+
+    /// All MachineSets of both APIs.
+    pub fn all_machine_sets(&self) -> impl Iterator<Item = &MachineSet> {
+        let own = self.machine_sets.iter().chain(&self.windows_sets);
+        own.chain(&self.cluster_api_sets)
+    }
+
+    /// Hosts that are installed, and not for a Machine.
+    pub fn hosts_on_their_own(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().filter(|host| host.is_on_its_own())
+    }
+
+    /// The agent of a host, by its addresses or its name.
+    pub fn agent_of(&self, host: &Host) -> Option<&Agent> {
+        self.agents.iter().find(|agent| {
+            let shares = agent.addresses.iter().any(|ip| host.addresses.contains(ip));
+            shares || agent.hostname.as_deref() == Some(&host.metadata.name)
+        })
+    }
+
+    /// The user data of a Machine; `None` where it was not read, or is no Ignition config.
+    pub fn user_data_of(&self, machine: &Machine) -> Option<&UserData> {
+        let secret = machine.source.secret()?.to_owned();
+        let key = (machine.metadata.namespace.clone(), secret);
+        self.user_data.get(&key)
+    }
+
+    /// The CAs that the machine-config-server's certificate may be of.
+    pub fn authorities(&self) -> &BTreeSet<Fingerprint> {
+        let own = &self.own_authorities.fingerprints;
+        if own.is_empty() {
+            &self.root_authorities.fingerprints
+        } else {
+            own
+        }
+    }
+
+    /// Nothing that should become a node was read.
+    pub fn has_no_nodes(&self) -> bool {
+        self.all_machines().next().is_none()
+            && self.all_nodes().next().is_none()
+            && self.all_machine_sets().next().is_none()
+            && self.hosts.is_empty()
+            && self.agents.is_empty()
+    }
+
+    /// Tells whether all objects of a kind were read, or would have been if there were any.
+    pub fn has_all(&self, group: &'static str, kind: &'static str) -> bool {
+        self.is_live && !self.not_given.contains(&(group, kind))
+    }
+}

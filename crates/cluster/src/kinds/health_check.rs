@@ -1,0 +1,108 @@
+//! Health checks of Machines (pure).
+
+use super::kind_table::CLUSTER_API;
+use super::machine::Machine;
+use super::metadata::{Metadata, ObjectMeta};
+use crate::moment::go_duration;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A MachineHealthCheck of either API.
+#[derive(Debug, Default)]
+pub struct HealthCheck {
+    pub metadata: Metadata,
+    pub is_of_cluster_api: bool,
+    labels: BTreeMap<String, String>,
+    expressions: Vec<Expression>,
+    /// In seconds; 0 is never.
+    pub startup_timeout: u64,
+    pub is_default: bool,
+    /// It is of cluster.x-k8s.io/v1beta2.
+    pub has_checks: bool,
+}
+
+/// A health check as the API has it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct HealthCheckObject {
+    metadata: ObjectMeta,
+    spec: Spec,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Spec {
+    node_startup_timeout: Option<String>,
+    checks: Option<Checks>,
+    selector: Selector,
+}
+
+/// Of cluster.x-k8s.io/v1beta2.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Checks {
+    node_startup_timeout_seconds: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Selector {
+    match_labels: BTreeMap<String, String>,
+    match_expressions: Vec<Expression>,
+}
+
+/// An expression of a selector.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Expression {
+    key: String,
+    operator: String,
+    values: Vec<String>,
+}
+
+impl Expression {
+    /// Tells if it surely holds for a Machine: an operator that is not known does not.
+    fn holds(&self, machine: &Machine) -> bool {
+        let own = machine.labels.get(&self.key);
+        let is_listed = own.is_some_and(|own| self.values.contains(own));
+        match &*self.operator {
+            "In" => is_listed,
+            "NotIn" => !is_listed,
+            "Exists" => own.is_some(),
+            "DoesNotExist" => own.is_none(),
+            _ => false,
+        }
+    }
+}
+
+/// Seconds where a check says none: machine-api-operator, `defaultNodeStartupTimeout`; the Cluster API
+/// has the same.
+const DEFAULT: u64 = 600;
+
+impl HealthCheck {
+    pub fn of(group: &str, object: HealthCheckObject) -> Self {
+        let HealthCheckObject { metadata, spec } = object;
+        let seconds = (spec.checks.as_ref()).and_then(|all| all.node_startup_timeout_seconds);
+        let timeout = seconds.or_else(|| go_duration(spec.node_startup_timeout.as_deref()?));
+        Self {
+            metadata: metadata.kept(),
+            is_of_cluster_api: group == CLUSTER_API,
+            labels: spec.selector.match_labels,
+            expressions: spec.selector.match_expressions,
+            startup_timeout: timeout.unwrap_or(DEFAULT),
+            has_checks: spec.checks.is_some(),
+            is_default: timeout.is_none(),
+        }
+    }
+
+    /// Tells if it surely looks after a Machine. An empty selector takes all.
+    pub fn covers(&self, machine: &Machine) -> bool {
+        self.is_of_cluster_api == machine.is_of_cluster_api()
+            && self.metadata.namespace == machine.metadata.namespace
+            && self.expressions.iter().all(|one| one.holds(machine))
+            && self
+                .labels
+                .iter()
+                .all(|(name, value)| machine.labels.get(name) == Some(value))
+    }
+}

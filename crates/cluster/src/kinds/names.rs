@@ -1,0 +1,50 @@
+//! Names and addresses that a node goes by, and whether two are the same (pure): one matcher for
+//! Machines, hosts, reports, certificate requests and logs.
+
+use std::net::IpAddr;
+
+/// An IP address, also with a prefix: `10.0.0.5/24`.
+pub fn ip(text: &str) -> Option<IpAddr> {
+    let text = text.split('/').next()?;
+    let address: IpAddr = text.parse().ok()?;
+    Some(address.to_canonical())
+}
+
+/// A name as it is compared: in lower case, without the root's dot.
+pub fn normal(name: &str) -> String {
+    name.trim_end_matches('.').to_ascii_lowercase()
+}
+
+/// The forms in which a name is looked for: itself, and of a long host name the first part, by which a
+/// node may know itself.
+pub fn forms(name: &str) -> impl Iterator<Item = String> {
+    let short = match (ip(name), name.split_once('.')) {
+        (None, Some((host, _))) if !host.is_empty() => Some(normal(host)),
+        _ => None,
+    };
+    std::iter::once(normal(name)).chain(short)
+}
+
+/// The last part of a provider's ID: `vsphere://4237-...`, `openstack:///8e1f-...`; on these it is the
+/// product UUID.
+pub fn of_provider(id: &str) -> Option<&str> {
+    id.rsplit('/').next().filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_is_looked_for_by_its_first_part_too() {
+        for (name, wanted) in [
+            ("W-9.Example.com.", &["w-9.example.com", "w-9"][..]),
+            ("w-9", &["w-9"]),
+            ("10.0.0.5", &["10.0.0.5"]),
+            ("fe80::1", &["fe80::1"]),
+            (".", &[""]),
+        ] {
+            assert_eq!(forms(name).collect::<Vec<_>>(), wanted, "{name}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Certificate requests of nodes (pure).
+
+use super::certificate::Validity;
+use super::metadata::{Condition, ObjectMeta, bounded, condition};
+use super::names::normal;
+use super::request_name::{NODE_USER, node_of_request};
+use crate::lenient::Raw;
+use crate::moment::Moment;
+use crate::text::printable;
+use serde::Deserialize;
+
+/// A CertificateSigningRequest of a node.
+#[derive(Debug, Default)]
+pub struct CertificateRequest {
+    pub name: String,
+    pub created: Option<Moment>,
+    /// The node that it is for, in lower case.
+    pub node: Option<String>,
+    /// A node's certificate as a client; else the one that it serves with.
+    pub is_client: bool,
+    /// Of a machine that is no Node yet: a node asks by its own name.
+    pub is_first: bool,
+    pub is_approved: bool,
+    pub is_signed: bool,
+    /// Dates of the certificate, where it is there.
+    pub dates: Option<Validity>,
+    /// The reason of a denial or a failure.
+    pub denied: Option<String>,
+}
+
+/// A request as the API has it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct RequestObject {
+    metadata: ObjectMeta,
+    spec: Spec,
+    status: Status,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Spec {
+    signer_name: String,
+    username: Raw<String>,
+    request: Option<Raw<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    certificate: Option<Raw<String>>,
+    conditions: Vec<Condition>,
+}
+
+impl CertificateRequest {
+    /// `None` for one that is not a node's, or has no name.
+    pub fn of(object: RequestObject) -> Option<Self> {
+        let RequestObject {
+            metadata,
+            spec,
+            status,
+        } = object;
+        let metadata = metadata.kept();
+        let is_client = match &*spec.signer_name {
+            "kubernetes.io/kube-apiserver-client-kubelet" => true,
+            "kubernetes.io/kubelet-serving" => false,
+            _ => return None,
+        };
+        let is_first = is_client && !spec.username.0.starts_with(NODE_USER);
+        let node = match spec.username.0.strip_prefix(NODE_USER) {
+            Some(node) => Some(printable(node)),
+            None => spec.request.and_then(|Raw(text)| node_of_request(&text)),
+        };
+        let conditions = bounded(status.conditions);
+        let denied = condition(&conditions, "Denied").or_else(|| condition(&conditions, "Failed"));
+        let certificate = status.certificate.map(|Raw(text)| text);
+        (!metadata.name.is_empty()).then(|| Self {
+            name: metadata.name,
+            created: metadata.created,
+            node: node.map(|node| normal(&node)),
+            is_client,
+            is_first,
+            is_approved: condition(&conditions, "Approved").is_some(),
+            is_signed: certificate.is_some(),
+            dates: certificate.as_deref().and_then(Validity::of_encoded_pem),
+            denied: denied.map(Condition::says),
+        })
+    }
+
+    pub fn is_pending(&self) -> bool {
+        !self.is_approved && self.denied.is_none()
+    }
+}
