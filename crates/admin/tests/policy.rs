@@ -350,11 +350,12 @@ fn decoded_names_of_images_as_json() {
     assert_eq!(
         found,
         (
-            0,
+            1,
             "{\"version\":\"4.18.2026012111\",\"scheme\":\"ImageName\",\"ocpVersion\":\"4.18\",\"buildDate\":\"2026-01-21\"}\n\
              {\"version\":\"4.18-of-somebody\",\"scheme\":\"Unknown\"}\n"
                 .to_owned(),
-            String::new()
+            "skewguard: 1 of these is no version that skewguard recognizes; an aleph file's `version` is one, such as 418.94.202511191518-0\n"
+                .to_owned()
         )
     );
 }

@@ -116,7 +116,7 @@ fn a_policy_that_is_none_is_an_error() {
         "tests/data/audit/aws.json",
     ]);
     assert!(
-        exit == Exit::Failed && err.contains("error: the required field mode is missing"),
+        exit == Exit::Failed && err.contains("this is a List of ClusterVersion, not a policy"),
         "{err}"
     );
 }
