@@ -122,6 +122,8 @@ pub struct Cluster {
     pub history: History,
     /// User data, by namespace and name of the Secret.
     pub user_data: BTreeMap<(String, String), UserData>,
+    /// ConfigMaps with config for NodePools, by namespace and name, and whether each asks for runc.
+    pub pool_configs: BTreeMap<(String, String), bool>,
     /// The CAs of the machine-config-server, by its own ConfigMap.
     pub own_authorities: Authorities,
     /// The cluster's root CAs, which it had before.

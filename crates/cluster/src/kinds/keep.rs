@@ -257,9 +257,23 @@ pub fn config_map(all: &mut Cluster, object: &Value) -> Vec<String> {
         },
         (MCO_NAMESPACE, SERVER_CA) => add_authorities(&mut all.own_authorities, object),
         ("kube-system", ROOT_CA) => add_authorities(&mut all.root_authorities, object),
-        _ => {}
+        (namespace, name) => {
+            if let Some(config) = str_at(object, "/data/config") {
+                let key = (printable(namespace), printable(name));
+                all.pool_configs.insert(key, asks_for_runc(config));
+            }
+        }
     }
     FIT
+}
+
+/// Tells whether a ConfigMap's config for NodePools asks for runc.
+fn asks_for_runc(config: &str) -> bool {
+    let is_runc = |line: &str| {
+        let value = line.trim().strip_prefix("defaultRuntime:");
+        value.is_some_and(|value| value.trim().trim_matches(['"', '\'']) == "runc")
+    };
+    config.contains("ContainerRuntimeConfig") && config.lines().any(is_runc)
 }
 
 fn add_authorities(all: &mut Authorities, object: &Value) {

@@ -26,6 +26,8 @@ pub struct NodePool {
     pub wanted: usize,
     /// The stream that it is pinned to.
     pub pinned: Option<String>,
+    /// The ConfigMaps of `spec.config`.
+    pub config: Vec<String>,
     /// The stream of its nodes now.
     pub stream: Option<String>,
     /// `Replace` or `InPlace`.
@@ -61,6 +63,7 @@ struct Spec {
     platform: Option<Raw<Map<String, Value>>>,
     management: Management,
     os_image_stream: Reference,
+    config: Vec<Reference>,
     auto_scaling: AutoScaling,
 }
 
@@ -140,6 +143,9 @@ impl NodePool {
             strategy: spec.management.replace.strategy,
             owner: owner::owner(whole),
             pinned: spec.os_image_stream.name,
+            config: (spec.config.into_iter())
+                .filter_map(|config| config.name)
+                .collect(),
             stream: status.os_image_stream.map(|stream| match stream {
                 Stream::Name(name) | Stream::Object { name } => name,
             }),

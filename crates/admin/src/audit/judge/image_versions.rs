@@ -234,6 +234,23 @@ impl<'a> Lookup<'a> {
         of_site.filter(move |_| is_one).map(|(_, machine)| *machine)
     }
 
+    /// Tells whether a node joined that was made from this image, of this version, with the user data of a Secret.
+    pub(crate) fn has_joined_by(
+        &self,
+        image: &Image,
+        (namespace, secret): (&str, &str),
+        version: &ImageVersion,
+    ) -> bool {
+        let is_it = |machine: &&Machine| {
+            machine.metadata.namespace == namespace && machine.source.secret() == Some(secret)
+        };
+        let nodes = self.nodes_of(self.same_image(image).filter(is_it));
+        nodes.into_iter().any(|node| {
+            let says = self.objects.version_of(node);
+            says.is_none_or(|(says, _)| !is_other(&says, version))
+        })
+    }
+
     /// The version by the nodes of Machines that were made from this image after a time.
     pub(crate) fn made_since(&self, image: &Image, since: &str) -> Option<KnownVersion> {
         let machines = self.same_image(image);

@@ -37,6 +37,10 @@ pub(crate) struct Set {
     pub(crate) template: Option<(String, String)>,
     /// The stream that a node pool is pinned to.
     pub(crate) pinned: Option<String>,
+    /// A node pool's config asks for runc; `None` where not all of it was read.
+    pub(crate) runc: Option<bool>,
+    /// A node pool's stream by its own status.
+    pub(crate) stream_now: Option<String>,
     /// The Machine Config Operator is kept from it by something about the set.
     pub(crate) is_left_alone: bool,
     /// It makes no Machine until it is activated.
@@ -454,6 +458,8 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
         image,
         release: pool.release.clone(),
         pinned: pool.pinned.clone(),
+        runc: asks_for_runc(objects, pool),
+        stream_now: pool.stream.clone(),
         release_platform: platform.and_then(platform_id),
         has_release_image: !matches!(platform, Some("Agent" | "None") | None),
         upgrade: pool.upgrade.clone(),
@@ -462,6 +468,17 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
         ..Set::default()
     };
     set.known_by(lookup)
+}
+
+/// Tells whether the config that a node pool names asks for runc; `None` where part of it was not read.
+fn asks_for_runc(objects: &Objects, pool: &NodePool) -> Option<bool> {
+    let namespace = &pool.metadata.namespace;
+    let of = |name: &String| objects.pool_configs.get(&(namespace.clone(), name.clone()));
+    let known: Vec<Option<&bool>> = pool.config.iter().map(of).collect();
+    match known.contains(&Some(&true)) {
+        true => Some(true),
+        false => known.iter().all(Option::is_some).then_some(false),
+    }
 }
 
 /// A node pool's image is that of its release, which its machines' templates name where they are

@@ -308,12 +308,45 @@ pub(crate) fn add_stream(set: &mut Set, release: Option<&str>) {
     let release = release.and_then(|release| release.parse::<Release>().ok());
     if set.pinned.is_some() {
         set.row.stream.clone_from(&set.pinned);
-    } else if release.is_some_and(|release| release.minor.major >= 5) {
-        set.stream = Some(OF_NODE_POOLS.to_owned());
-        set.notes.push(format!(
-            "no stream is pinned (spec.osImageStream): from OpenShift 5.0 on its nodes are of {OF_NODE_POOLS}"
-        ));
+        return;
     }
+    let Some(release) = release.filter(|release| release.minor.major >= 5) else {
+        return;
+    };
+    let own = set
+        .release
+        .as_deref()
+        .and_then(|own| own.parse::<Release>().ok());
+    let is_now = own.is_some_and(|own| own.minor == release.minor);
+    // Its own status counts more than a rule.
+    let stream = match (set.stream_now.clone().filter(|_| is_now), set.runc) {
+        (Some(now), _) => Some(now),
+        (None, Some(true)) => Some(KEPT.to_owned()),
+        (None, Some(false)) => Some(OF_NODE_POOLS.to_owned()),
+        (None, None) => None,
+    };
+    let note = unpinned(stream.as_deref(), set.runc, is_now);
+    set.notes.push(note);
+    set.row.stream = stream;
+}
+
+/// Note on the stream of a NodePool that is pinned to none (openshift/hypershift `osstream.go`,
+/// `usesRuncRuntime`; the API refuses rhel-10 to rhel-9).
+fn unpinned(stream: Option<&str>, runc: Option<bool>, is_now: bool) -> String {
+    let why = match (stream, runc) {
+        (None, _) => format!(
+            "from OpenShift 5.0 on its nodes are of {OF_NODE_POOLS}, or of {KEPT} if its config asks for runc: ConfigMaps of spec.config were not read"
+        ),
+        (Some(stream), Some(true)) if stream == KEPT => {
+            format!("its config asks for runc, which falls back to {KEPT}")
+        }
+        (Some(stream), _) => format!("from OpenShift 5.0 on its nodes are of {stream}"),
+    };
+    let pin = match is_now {
+        true => "",
+        false => "; to stay on rhel-9 pin it before 5.0: rhel-10 cannot be taken back later",
+    };
+    format!("no stream is pinned (spec.osImageStream): {why}{pin}")
 }
 
 /// Tells whether the cluster could keep this set's image, and does not because it is not asked to.

@@ -299,6 +299,11 @@ fn unreadable(
     if !stub.is_unreadable(version) {
         return None;
     }
+    // Nodes that joined say otherwise.
+    let secret = set.user_data.as_deref()?;
+    if lookup.has_joined_by(&set.image, (&set.namespace, secret), version) {
+        return None;
+    }
     let why = stub.unreadable(Some(version));
     if !stub.is_known() {
         // A node that joined from the image says otherwise.
