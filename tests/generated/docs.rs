@@ -173,7 +173,9 @@ fn every_file_and_target_that_the_documents_name_exists() {
 const UNITS: [&str; 8] = ["ms", "us", "MB", "KB", "MiB", "GB", "%", "minutes"];
 
 /// Sections whose figures are others'.
-const OTHERS: [(&str, &str); 4] = [
+const OTHERS: [(&str, &str); 5] = [
+    // What the command says of a sample.
+    ("README.md", "## Ask a cluster"),
     // The most that is read of one file, which crates/admin/tests/audit holds.
     ("docs/audit.md", "## Without a connection"),
     // What etcd takes, and where the operator warns.
@@ -448,13 +450,17 @@ fn addresses_of_pages_are_those_of_this_release() {
 
 /// Blocks of a document that begin with one of these are outputs; `...` stands for lines that are
 /// left out.
-const OUTPUTS: [(&str, &str); 3] = [
+const OUTPUTS: [(&str, &str); 4] = [
     ("REFUSED ", "crates/admin/tests/audit/expected/aws.txt"),
     (
         "Not ready ",
         "crates/admin/tests/audit/expected/aws-table.txt",
     ),
     ("Refused: ", "tests/check/expected/rhcos-4.12-refused.txt"),
+    (
+        "c1-x7k2p-worker-",
+        "crates/admin/tests/why/expected/first-boot.txt",
+    ),
 ];
 
 #[test]
@@ -477,7 +483,23 @@ fn outputs_in_the_first_documents_are_what_the_program_prints() {
             }
         }
     }
-    assert_eq!(found, 3);
+    assert_eq!(found, 4);
+}
+
+/// The words that a page may have, and all pages together, as `wc -w` counts them.
+const PAGE: usize = 2_400;
+const PAGES: usize = 14_500;
+
+#[test]
+fn the_pages_are_short_enough_to_be_read() {
+    let mut pages = files(&root().join("docs"), ".md");
+    pages.retain(|page| !page.starts_with(root().join("docs/dev")));
+    assert!(pages.len() >= 10, "{pages:?}");
+    let words = |page: &PathBuf| read(page).split_whitespace().count();
+    let long: Vec<_> = pages.iter().filter(|page| words(page) > PAGE).collect();
+    assert!(long.is_empty(), "over {PAGE} words: {long:?}");
+    let all: usize = pages.iter().map(words).sum();
+    assert!(all <= PAGES, "docs/*.md have {all} words: at most {PAGES}");
 }
 
 /// The words of an enum of crates/core/src/verdict/mod.rs.

@@ -72,7 +72,7 @@ of_page() {
     name=$(basename "${name,,}")
     for block in "$work/$name"/*.sh; do
         command=follow
-        if grep -qxE 'oc skewguard audit|cargo run .* -- (audit|check .*)' "$block"; then command=answered; fi
+        if grep -qxE 'oc skewguard audit|cargo run .* -- (audit|check) .*' "$block"; then command=answered; fi
         check "$1: $(grep -v '^ *#' "$block" | head -n 1 | cut -c -100)" "$command" "$2" "$3" "$block"
     done
 }

@@ -18,15 +18,15 @@ in_a_clone() {
     git clone -q . "$wishes/clone"
     files_now | tar -x -C "$wishes/clone"
     cd "$wishes/clone"
-    # Compiled once for all three.
+    # Compiled once for all.
     export CARGO_TARGET_DIR=${dist%/dist} CARGO_INSTALL_ROOT=$wishes/installed
     asked sh -c "$(of_readme 'cargo run .* -- check .*')"
-    # Of a cluster's objects; everything else is as a reader runs it.
-    asked sh -c "$(of_readme 'cargo run .* -- audit') --from tests/data/audit/aws.json"
+    asked sh -c "$(of_readme 'cargo run .* -- audit .*')"
+    sh -c "$(of_readme 'cargo run .* -- why .*')" | grep -x '  \[!\] .*'
     sh -c "$(of_readme 'cargo install .*')"
-    asked "$wishes/installed/bin/kubectl-skewguard" audit --from tests/data/audit/aws.json
+    asked "$wishes/installed/bin/kubectl-skewguard" audit --policy tests/data/audit/policy.json --from tests/data/audit/aws.json
 }
 
 if needs git:git; then
-    long "README.md: check and audit in a checkout, and the installed command" in_a_clone
+    long "README.md: check, audit and why in a checkout, and the installed command" in_a_clone
 fi
