@@ -279,3 +279,27 @@ fn a_config_that_cannot_be_converted_names_the_images() {
     assert_eq!(only(&found)["stage"], "RequestRefused");
     assert!(sentence(&found).contains("cannot be written for its Ignition 2.6.0, which reads specs up to 3.1 (boot images of OCP 4.6 have it): "), "{found:#}");
 }
+
+/// Most Nodes are silent since yesterday: now is when the others spoke last.
+#[test]
+fn silent_nodes_do_not_hold_the_time_back() {
+    let node = |name: &str, status: &str, at: &str| {
+        json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "uid": name, "creationTimestamp": "2026-08-01T00:00:00Z" },
+            "status": { "conditions": [{ "type": "Ready", "status": status, "lastHeartbeatTime": at, "lastTransitionTime": "2026-08-01T00:00:00Z" }] } })
+    };
+    let yesterday = "2026-08-19T07:00:00Z";
+    let mut metadata = metadata("openshift-machine-api", "w1");
+    metadata["creationTimestamp"] = "2026-08-20T09:00:00Z".into();
+    let items = [
+        node("m1", "True", "2026-08-20T12:00:00Z"),
+        node("w8", "Unknown", yesterday),
+        node("w9", "Unknown", yesterday),
+        json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": metadata, "spec": { "providerID": "aws:///x/i-1" },
+            "status": { "phase": "Provisioned", "addresses": [{ "type": "InternalIP", "address": "192.0.2.11" }] } }),
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+    std::fs::write(dir.path().join("all.json"), list.to_string()).unwrap();
+    let report = super::json(&[dir.path().to_str().unwrap()]);
+    assert_eq!(only(&report)["ageSeconds"], 3 * 3600, "{report:#}");
+}

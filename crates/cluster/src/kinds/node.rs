@@ -46,7 +46,7 @@ pub struct Node {
     pub is_windows: bool,
     /// Its OS is made of packages: RHEL, and neither CoreOS nor an image.
     pub is_of_packages: bool,
-    /// When it told of itself last.
+    /// When it told of itself last; absent where its kubelet went silent.
     pub heartbeat: Option<Moment>,
 }
 
@@ -166,7 +166,10 @@ impl Node {
             // RHCOS has the same `os_id` in some releases.
             is_of_packages: os_image.starts_with("Red Hat Enterprise Linux")
                 && !os_image.contains("CoreOS"),
-            heartbeat: status.conditions.iter().filter_map(Condition::seen).max(),
+            heartbeat: (status.conditions.iter())
+                .filter(|condition| condition.status != "Unknown")
+                .filter_map(Condition::seen)
+                .max(),
             metadata: metadata.kept(),
         }
     }

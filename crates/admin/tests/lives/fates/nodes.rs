@@ -50,6 +50,9 @@ fn not_ready(cluster: &mut Cluster) -> Truth {
         "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: no CNI configuration file in /etc/kubernetes/cni/net.d/",
         at,
     );
+    // The kubelet tells of itself as before.
+    let beat = stamp(cluster.now - MINUTE);
+    node["status"]["conditions"][0]["lastHeartbeatTime"] = beat.into();
     cluster.objects.extend([machine, node]);
     Truth::new("node-not-ready", &born.name, &["NodeNotReady"])
         .also(&born.node)
