@@ -13,6 +13,7 @@
     clippy::print_stderr
 )]
 
+mod agree;
 mod alerts;
 mod audit;
 mod line;
