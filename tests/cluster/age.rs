@@ -43,11 +43,12 @@ fn commits() -> Vec<(String, PathBuf)> {
     commits
 }
 
-/// Lays `from` over `to`, symlinks as they are.
+/// Lays `from` over `to`, symlinks as they are. What comes later is newer: an agent's record is
+/// younger than the config that Ignition wrote.
 fn lay_over(from: &Path, to: &Path) {
     assert!(
         Command::new("cp")
-            .arg("-a")
+            .args(["-dR", "--preserve=mode"])
             .arg("--remove-destination")
             .arg(from.join("."))
             .arg(to)

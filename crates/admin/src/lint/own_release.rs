@@ -175,8 +175,7 @@ fn alone(policy: &Policy, limit: &Limit) -> PolicyInput {
             known_issues: Vec::new(),
             warnings: Vec::new(),
             ..policy.clone()
-        }
-        .into(),
+        },
     }
 }
 

@@ -134,7 +134,7 @@ fn add_horizon(
     let Some(later) = later(limits, release, judge) else {
         return;
     };
-    if !release.is_some_and(|release| release.parse::<Release>().is_ok()) {
+    if release.is_none_or(|release| release.parse::<Release>().is_err()) {
         verdict.verdict = Outcome::Undetermined;
         verdict.reason = Reason::TargetUnknown;
         verdict.message = "the cluster's release is unknown".to_owned();

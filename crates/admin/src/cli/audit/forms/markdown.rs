@@ -254,7 +254,7 @@ fn plain(text: &str) -> String {
 fn marked(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     // One without an end is text.
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return plain(text);
     }
     let part = |(n, part): (usize, &&str)| match n % 2 {
