@@ -45,7 +45,16 @@ fn version_is_a_command_too() {
 #[test]
 fn what_nobody_reads_is_no_error_and_leaves_the_exit_status() {
     for (args, status) in [
-        (vec!["audit", "--from", AWS, "-o", "json"], Some(3)),
+        (
+            vec![
+                "audit",
+                "--policy",
+                "tests/data/audit/policy.json",
+                "--from",
+                AWS,
+            ],
+            Some(3),
+        ),
         (vec!["policy", "schema"], Some(0)),
     ] {
         let mut child = program();

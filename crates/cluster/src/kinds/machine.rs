@@ -237,7 +237,8 @@ impl Machine {
     /// Since when it waits to become a Node; empty where that is unknown.
     pub fn provisioned(&self) -> Option<String> {
         let since = self.since.or(self.metadata.created);
-        self.is_provisioned
+        // One that names its Node has joined, whether that was read or not.
+        (self.is_provisioned && self.node.is_none())
             .then(|| since.map(Moment::text).unwrap_or_default())
     }
 
