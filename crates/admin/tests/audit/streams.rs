@@ -141,6 +141,25 @@ fn an_image_of_either_stream_is_known() {
     }
 }
 
+/// OKD's streams have names of their own, which are taken as they are.
+#[test]
+fn a_stream_of_okd_is_known_by_its_name() {
+    let mut images = real("coreos-bootimages-5.0.json");
+    let streams = images["data"]["streams"].as_str().unwrap();
+    images["data"]["streams"] = json!(streams.replace("\"rhel-10\"", "\"centos-10\""));
+    let set = machine_set("s", &aws("ami-00bceb1d4863de8d5"));
+    let (found, _) = audited([set, image_stream("centos-10"), images], &[]);
+    let set = &found["sets"][0];
+    assert_eq!(
+        (&set["stream"], &set["knownFrom"]),
+        (
+            &json!("centos-10"),
+            &json!("ConfigMap coreos-bootimages, centos-10, x86_64 us-east-2")
+        ),
+        "{set:#}"
+    );
+}
+
 fn configuration(managers: Value) -> Value {
     json!({ "apiVersion": "operator.openshift.io/v1", "kind": "MachineConfiguration", "metadata": { "name": "cluster" },
         "spec": { "logLevel": "Normal", "managementState": "Managed", "operatorLogLevel": "Normal" },

@@ -30,7 +30,7 @@ Example:
     oc apply --server-side -f -
 
 A runbook for each alert:
-  ", crate::docs!("audit.md"))
+  ", crate::docs!("alerts.md"))
 )]
 pub(super) struct AlertsArgs {
     /// Skew policy, JSON or YAML, or - for standard input.
