@@ -196,11 +196,15 @@ impl Cluster {
         } else {
             "merge"
         };
-        let pointer = json!({ "ignition": { "version": spec, "config": { key: [{ "source": "https://api-int.c1.example.com:22623/config/worker" }] },
-            "security": { "tls": { "certificateAuthorities": [{ "source": format!("data:text/plain;charset=utf-8;base64,{}", STANDARD.encode(ca)) }] } } },
-            "passwd": { "users": [{ "name": "core", "passwordHash": secret }] } });
         let at = self.now - 30 * 24 * super::moment::HOUR;
-        for name in ["worker-user-data", "worker-user-data-managed"] {
+        for (name, pool) in [
+            ("worker-user-data", "worker"),
+            ("worker-user-data-managed", "worker"),
+            ("gpu-user-data", "gpu"),
+        ] {
+            let pointer = json!({ "ignition": { "version": spec, "config": { key: [{ "source": format!("https://api-int.c1.example.com:22623/config/{pool}") }] },
+                "security": { "tls": { "certificateAuthorities": [{ "source": format!("data:text/plain;charset=utf-8;base64,{}", STANDARD.encode(ca)) }] } } },
+                "passwd": { "users": [{ "name": "core", "passwordHash": secret }] } });
             let meta = self.meta(name, super::cluster::MACHINES, at);
             self.objects.push(json!({ "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "metadata": meta,
                 "data": { "disableTemplating": STANDARD.encode("true\n"), "userData": STANDARD.encode(pointer.to_string()) } }));

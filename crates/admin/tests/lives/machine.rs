@@ -89,7 +89,7 @@ impl Cluster {
     /// The sets of all Machines that there are.
     pub(super) fn sets(&mut self) {
         let at = self.now - 30 * 24 * HOUR;
-        for name in ["c1-x7k2p-worker-a", "c1-x7k2p-worker-b"] {
+        for name in ["c1-x7k2p-worker-a", "c1-x7k2p-worker-b", "c1-x7k2p-gpu"] {
             let replicas = self
                 .objects
                 .iter()
@@ -98,11 +98,18 @@ impl Cluster {
                         && object["metadata"]["ownerReferences"][0]["name"] == name
                 })
                 .count();
+            if replicas == 0 && name.ends_with("gpu") {
+                continue;
+            }
+            let mut spec = self.provider_spec();
+            if name.ends_with("gpu") {
+                of_gpu(&mut spec);
+            }
             let meta = self.meta(name, MACHINES, at);
             let labels = json!({ "machine.openshift.io/cluster-api-machineset": name, "machine.openshift.io/cluster-api-machine-role": "worker" });
             self.objects.push(json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "metadata": meta,
                 "spec": { "replicas": replicas, "selector": { "matchLabels": { "machine.openshift.io/cluster-api-machineset": name } },
-                    "template": { "metadata": { "labels": labels }, "spec": { "providerSpec": { "value": self.provider_spec() } } } },
+                    "template": { "metadata": { "labels": labels }, "spec": { "providerSpec": { "value": spec } } } },
                 "status": { "replicas": replicas, "observedGeneration": 1 } }));
         }
     }
@@ -185,4 +192,15 @@ impl Cluster {
         }
         self.objects.push(host);
     }
+}
+
+/// Takes the user data of another pool.
+pub(super) fn of_gpu(spec: &mut Value) {
+    let is_host = spec["userData"].is_object();
+    let field = if is_host {
+        "userData"
+    } else {
+        "userDataSecret"
+    };
+    spec[field]["name"] = "gpu-user-data".into();
 }

@@ -111,10 +111,10 @@ fn report_against_the_log(cluster: &mut Cluster) -> Truth {
         let ask = cluster.ask(&born.address, at);
         cluster.refuse(
             &ask,
-            100,
+            7 * SECOND,
             "could not fetch pool. err: etcdserver: request timed out",
         );
-        at += 6 * SECOND;
+        at += 12 * SECOND;
     }
     Truth::new("report-against-the-log", &born.name, &["RequestRefused"])
         .word(&["timed out", "etcd"])

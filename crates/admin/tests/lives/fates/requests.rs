@@ -2,9 +2,11 @@
 
 use super::Fate;
 use crate::lives::cluster::{Born, Cluster};
+use crate::lives::machine::of_gpu;
 use crate::lives::moment::{MINUTE, SECOND};
 use crate::lives::server::Log;
 use crate::lives::truth::Truth;
+use serde_json::Value;
 
 pub(super) const ALL: &[Fate] = &[
     ("served-then-silent", served_then_silent),
@@ -90,8 +92,20 @@ fn asked_in_unreadable_line(cluster: &mut Cluster) -> Truth {
     Truth::new("asked-in-unreadable-line", &born.name, &["FirstBoot"]).untold()
 }
 
+/// Its set has user data of its own, of a pool that nobody made.
 fn pool_missing(cluster: &mut Cluster) -> Truth {
-    let born = waiting(cluster);
+    let mut born = cluster.waiting();
+    born.set = "c1-x7k2p-gpu".to_owned();
+    cluster.place(&born);
+    let is_own = |object: &&mut Value| {
+        object["kind"] == "Machine" && object["metadata"]["name"] == *born.name
+    };
+    let machine = cluster.objects.iter_mut().find(is_own).unwrap();
+    for label in ["role", "type"] {
+        machine["metadata"]["labels"]
+            [format!("machine.openshift.io/cluster-api-machine-{label}")] = "gpu".into();
+    }
+    of_gpu(&mut machine["spec"]["providerSpec"]["value"]);
     let mut at = cluster.first_ask(&born);
     let client = cluster.release.ignition();
     for _ in 0..cluster.dice.range(2, 7) {
@@ -312,10 +326,10 @@ fn served_then_refused(cluster: &mut Cluster) -> Truth {
         let ask = cluster.ask(&born.address, at);
         cluster.refuse(
             &ask,
-            700,
+            7 * SECOND,
             "could not fetch pool. err: etcdserver: request timed out",
         );
-        at += 6 * SECOND;
+        at += 12 * SECOND;
     }
     Truth::new("served-then-refused", &born.name, &["RequestRefused"]).word(&["timed out", "etcd"])
 }
