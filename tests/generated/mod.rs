@@ -143,6 +143,18 @@ fn every_command_has_a_page_with_its_options() {
     for (name, mut command) in all {
         let page = &shipped[&format!("man/{name}.1")];
         assert!(page.contains(&title), "{name}: {page}");
+        // As one types it, and beside pages that there are.
+        let typed = command.get_bin_name().unwrap().replace('-', "\\-");
+        let (head, see_also) = page.split_once(".SH \"SEE ALSO\"\n").unwrap();
+        assert!(
+            head.contains(&format!(".SH SYNOPSIS\n\\fB{typed}\\fR ")),
+            "{name}: {head}"
+        );
+        for other in see_also.replace("\\-", "-").split("\\fB").skip(1) {
+            let (other, _) = other.split_once("\\fR(1)").unwrap();
+            let is_there = shipped.contains_key(&format!("man/{other}.1"));
+            assert!(is_there || other == "skewguard", "{name}: {other}");
+        }
         let plain = page
             .replace("\\-", "-")
             .replace("\\fB", " ")
@@ -157,7 +169,7 @@ fn every_command_has_a_page_with_its_options() {
         for example in verbatim.filter_map(|part| part.split(".fi").next()) {
             for line in example
                 .replace("\\-", "-")
-                .replace("\\e", "/")
+                .replace("\\\\", "/")
                 .replace("\\*(Aq", "'")
                 .lines()
             {
