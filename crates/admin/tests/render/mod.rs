@@ -6,6 +6,7 @@ mod machineconfig;
 mod matrix;
 mod pointer;
 mod rights;
+mod roles;
 mod served;
 mod unpack;
 

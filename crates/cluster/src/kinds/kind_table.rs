@@ -176,27 +176,6 @@ impl Kind {
         }
     }
 
-    /// The rights that reading it takes.
-    pub fn rights(&self) -> Vec<Right> {
-        let right = |namespace, resource: &str, name, verb| Right {
-            group: self.group,
-            resource: resource.to_owned(),
-            name,
-            verb,
-            namespace,
-        };
-        let list = |namespace| right(namespace, self.plural, None, "list");
-        match self.which {
-            Which::All => vec![list(None)],
-            Which::One(namespace, name) => vec![right(namespace, self.plural, Some(name), "get")],
-            Which::In(namespaces) => namespaces.iter().map(|all| list(Some(*all))).collect(),
-            Which::Logs(namespace, ..) => {
-                let log = right(Some(namespace), "pods/log", None, "get");
-                vec![list(Some(namespace)), log]
-            }
-        }
-    }
-
     /// The namespaces whose objects alone are read.
     fn namespaces(&self) -> Vec<&'static str> {
         match self.which {
@@ -245,29 +224,6 @@ pub struct Request {
     pub kind: &'static str,
     pub namespace: Option<String>,
     pub is_list: bool,
-}
-
-/// A right that reading a kind takes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Right {
-    /// The namespace of a Role; `None` for a ClusterRole.
-    pub namespace: Option<&'static str>,
-    pub group: &'static str,
-    pub resource: String,
-    pub name: Option<&'static str>,
-    pub verb: &'static str,
-}
-
-/// The rights that reading takes for this purpose, beside those for lesser ones; without user data.
-pub fn rights(purpose: Purpose) -> Vec<Right> {
-    let own = KINDS
-        .iter()
-        .filter(|kind| kind.is_asked_for() && kind.kind != SECRET);
-    let own = own.filter(|kind| kind.purpose == purpose);
-    let mut all: Vec<Right> = own.flat_map(Kind::rights).collect();
-    all.sort();
-    all.dedup();
-    all
 }
 
 /// Consequence where user data could not be read.
