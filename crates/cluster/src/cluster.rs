@@ -142,6 +142,8 @@ pub struct Cluster {
     pub ignition_servers: BTreeMap<String, IgnitionServers>,
     /// Reasons against certificate requests, by the approver's log.
     pub refusals: BTreeMap<String, String>,
+    /// The last time that a machine-approver ignored all requests, and its words: up to 4.7 they name none.
+    pub ignores_all: Option<(Option<Moment>, String)>,
     /// The release of its next update.
     pub next_update: Option<String>,
     /// `spec.clusterID` of the ClusterVersion.

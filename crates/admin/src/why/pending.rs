@@ -20,6 +20,8 @@ const MAX_MORE_PENDING: usize = 100;
 enum Reason {
     /// The approver's own log, or its operator's condition.
     Said(String),
+    /// Its own log about all requests, which names none.
+    SaidOfAll(String),
     /// Its rules, by the objects that were read.
     ByRule(String),
     Unknown,
@@ -109,7 +111,7 @@ impl<'a> Case<'a> {
             _ if first.is_approved => {
                 "it is approved, and there is no Node of that name.".to_owned()
             }
-            Reason::Said(why) | Reason::ByRule(why) => sentence(&why),
+            Reason::Said(why) | Reason::SaidOfAll(why) | Reason::ByRule(why) => sentence(&why),
             Reason::Unknown => {
                 self.unseen(APPROVER);
                 "it is pending.".to_owned()
@@ -206,8 +208,14 @@ impl<'a> Case<'a> {
             last.created,
             format!("of node {node}, pending"),
         );
-        let (reason, is_said) = match self.why_not_approved(last, &node) {
+        let reason = self.why_not_approved(last, &node);
+        let why_unseen = match reason {
+            Reason::SaidOfAll(_) => "whether the approver means this request: its line names none",
+            Reason::Said(_) | Reason::ByRule(_) | Reason::Unknown => APPROVER,
+        };
+        let (reason, is_said) = match reason {
             Reason::Said(why) => (format!("; {}", sentence(&why)), true),
+            Reason::SaidOfAll(why) => (format!("; {}", sentence(&why)), false),
             Reason::ByRule(why) => (
                 format!("; by the approver's rules: {}", sentence(&why)),
                 false,
@@ -228,7 +236,7 @@ impl<'a> Case<'a> {
             last.name
         ));
         if !is_said {
-            self.unseen(APPROVER);
+            self.unseen(why_unseen);
             return finding;
         }
         finding.proved(self, source, &[Counter::Nodes])
@@ -263,6 +271,9 @@ impl<'a> Case<'a> {
             );
             return Reason::Said(format!("the approver: {why}"));
         }
+        if let Some(why) = self.ignored_with_all(request) {
+            return Reason::SaidOfAll(why);
+        }
         if let Some(why) = self.approver_fails() {
             return Reason::Said(why);
         }
@@ -296,6 +307,17 @@ impl<'a> Case<'a> {
             ),
             _ => Reason::Unknown,
         }
+    }
+
+    /// The approver's word that it ignored all requests, since this one was made.
+    fn ignored_with_all(&mut self, request: &CertificateRequest) -> Option<String> {
+        let (at, why) = self.facts.ignores_all.as_ref()?;
+        if matches!((at, request.created), (Some(at), Some(made)) if *at < made) {
+            return None;
+        }
+        self.see("log of the machine-approver", *at, why.clone());
+        let when = ago(self.now, *at);
+        Some(format!("the approver ignored all requests{when}: {why}"))
     }
 
     fn too_many_wait(&self) -> Option<String> {

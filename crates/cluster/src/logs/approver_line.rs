@@ -36,6 +36,11 @@ pub fn refusal(line: &str) -> Option<(&str, String)> {
     Some((name, said(why)))
 }
 
+/// The words of a line that is about all requests: up to 4.7 it names none.
+pub fn refusal_of_all(message: &str) -> Option<String> {
+    message.starts_with("Pending CSRs: ").then(|| said(message))
+}
+
 /// Parts of the lines that give a reason.
 const WHY: [&str; 17] = [
     // Up to 4.19.

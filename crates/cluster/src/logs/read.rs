@@ -1,10 +1,10 @@
 //! Logs of files, by their names, and what is kept of each (pure but for the readers that it is given).
 
-use super::approver_line::refusal;
+use super::approver_line::{refusal, refusal_of_all};
 use super::log_lines::lines;
 use super::server_line::{Line, read, split};
 use crate::cluster::Cluster;
-use crate::moment::Moment;
+use crate::moment::{Moment, year};
 use crate::text::{printable, printable_up_to};
 use std::io::{self, Read};
 use std::path::Path;
@@ -70,12 +70,20 @@ impl Cluster {
     /// # Errors
     /// It cannot be read to its end. What came before stays added.
     pub fn add_approver_log(&mut self, log: &mut dyn Read) -> io::Result<()> {
+        let now = self.read_at.unwrap_or(Moment(0));
         lines(log, &mut |line| {
             let line = String::from_utf8_lossy(line);
             if let Some((name, why)) = refusal(&line)
                 && (self.refusals.len() < MAX_REFUSALS || self.refusals.contains_key(name))
             {
                 self.refusals.insert(printable(name), why);
+            }
+            let (at, message) = split(line.trim_end(), &|month, day| year(now, month, day));
+            let is_later = |known: &(Option<Moment>, String)| at >= known.0;
+            if let Some(why) = refusal_of_all(message)
+                && self.ignores_all.as_ref().is_none_or(is_later)
+            {
+                self.ignores_all = Some((at, why));
             }
         })
     }
@@ -159,7 +167,9 @@ fn kind_of_text(head: &[u8]) -> Option<TextOf> {
             || matches!(read(message), Line::Failure(_))
         {
             Some(TextOf::Server)
-        } else if begins(&["Reconciling CSR", "machine approver config"]) || refusal(line).is_some()
+        } else if begins(&["Reconciling CSR", "machine approver config"])
+            || refusal(line).is_some()
+            || refusal_of_all(message).is_some()
         {
             Some(TextOf::Approver)
         } else if begins(&["User Agent: "]) && message.contains(". Requested: /ignition") {

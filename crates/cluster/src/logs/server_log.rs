@@ -195,12 +195,8 @@ impl ServerLogs {
 
     /// The place of what was asked for, for a failure that may follow.
     fn pending(&mut self, asked: &Asked<'_>, at: Moment) -> Pending {
-        Pending {
-            at,
-            pool: self.keep(asked.pool),
-            accept: self.keep(asked.accept),
-            peer: asked.peer,
-        }
+        let (pool, accept) = (self.keep(asked.pool), self.keep(asked.accept));
+        Pending::new(at, pool, accept, asked.peer)
     }
 
     fn note_request(&mut self, asked: &Asked<'_>, request: &Pending) {
@@ -328,6 +324,11 @@ impl<'a> Reading<'a> {
         let now = self.now;
         let (at, message) = split(line.trim_end(), &|month, day| year(now, month, day));
         if let Some(at) = at {
+            let is_start = message.starts_with("Version: ") || message.starts_with("Launching ");
+            if self.before.is_none() && !is_start {
+                let is_continued = !self.source.known.is_empty();
+                self.matching.begins(at, is_continued);
+            }
             self.source.first = Some(self.source.first.map_or(at, |first| first.min(at)));
             self.source.last = self.source.last.max(Some(at));
             self.before = Some(at);

@@ -20,6 +20,8 @@ fn ask(time: &str, pool: &str, address: &str) -> String {
     )
 }
 
+const START: &str = "I0820 06:00:00.000000       1 start.go:52] Version: v4.20.5 (7ff337a4f0)\n";
+
 const NOT_FOUND: &str = "E0820 10:00:01.000000       1 api.go:136] couldn't get config for req: {machineConfigPool:gpu version:0xc0}, error: could not fetch pool. err: x \"gpu\" not found\n";
 
 #[test]
@@ -83,7 +85,8 @@ fn outcomes(logs: &ServerLogs, address: &str) -> Vec<(String, bool, bool)> {
 /// A server waits a minute for the API server; others are served meanwhile.
 #[test]
 fn a_time_out_is_of_the_request_a_minute_before() {
-    let text = ask("10:00:00", "worker", "10.0.0.1")
+    let text = START.to_owned()
+        + &ask("10:00:00", "worker", "10.0.0.1")
         + &ask("10:00:15", "worker", "10.0.0.1")
         + &ask("10:00:58", "worker", "10.0.0.2")
         + &failed(
@@ -112,7 +115,9 @@ fn a_time_out_is_of_the_request_a_minute_before() {
 /// As many failures as requests: each failed, whichever is whose.
 #[test]
 fn failures_of_all_requests_are_sure() {
-    let both = ask("10:00:00", "worker", "10.0.0.1") + &ask("10:00:01", "worker", "10.0.0.2");
+    let both = START.to_owned()
+        + &ask("10:00:00", "worker", "10.0.0.1")
+        + &ask("10:00:01", "worker", "10.0.0.2");
     let one = failed("10:00:01", "x");
     let all = logs(&[("mcs-1", &(both.clone() + &one + &one))]);
     for address in ["10.0.0.1", "10.0.0.2"] {
@@ -125,10 +130,79 @@ fn failures_of_all_requests_are_sure() {
     }
 }
 
+/// Three failures of four requests: a time-out of etcd may be of a request a minute before it, and moves
+/// the others along. Only the one whose minute was over failed for certain.
+#[test]
+fn failures_move_along_a_chain() {
+    let text = START.to_owned()
+        + &ask("10:00:46", "worker", "10.0.0.1")
+        + &ask("10:00:48", "worker", "10.0.0.2")
+        + &ask("10:01:40", "worker", "10.0.0.3")
+        + &failed("10:01:47", "etcdserver: request timed out")
+        + &failed(
+            "10:01:48",
+            "unable to return a response in the time allotted",
+        )
+        + &ask("10:01:52", "worker", "10.0.0.3")
+        + &failed("10:01:59", "etcdserver: request timed out");
+    let logs = logs(&[("mcs-1", &text)]);
+    let of = |address: &str| {
+        let found = outcomes(&logs, address);
+        let flags = found.into_iter().map(|(_, served, doubt)| (served, doubt));
+        flags.collect::<Vec<_>>()
+    };
+    assert_eq!(of("10.0.0.1"), [(true, true)]);
+    assert_eq!(of("10.0.0.2"), [(false, false)]);
+    assert_eq!(of("10.0.0.3"), [(false, true), (false, true)]);
+}
+
+/// Where it asks again before the error comes, the error may be of the try that went before.
+#[test]
+fn a_failure_may_be_of_another_try_of_the_same_machine() {
+    let text = START.to_owned()
+        + &ask("10:00:00", "worker", "10.0.0.1")
+        + &ask("10:00:15", "worker", "10.0.0.1")
+        + &failed("10:00:16", "etcdserver: request timed out");
+    let found = outcomes(&logs(&[("mcs-1", &text)]), "10.0.0.1");
+    assert!(found[0].2 && found[1].2, "{found:?}");
+}
+
+/// What was asked before the log begins may fail in it, and what was asked in its rotated part.
+#[test]
+fn a_failure_at_a_logs_beginning_is_doubtful() {
+    let early = ask("09:58:30", "gpu", "10.0.0.9");
+    let own = ask("10:00:00", "worker", "10.0.0.1") + &failed("10:00:01", "x");
+    let found = |logs: &[(&str, &str)]| outcomes(&self::logs(logs), "10.0.0.1");
+    let doubtful = [("10:00:00".to_owned(), false, true)];
+    let sure = [("10:00:00".to_owned(), false, false)];
+    let with = |before: &str| before.to_owned() + &early + &own;
+    assert_eq!(found(&[("mcs-1", &with(""))]), doubtful);
+    assert_eq!(found(&[("mcs-1", &with(START))]), sure);
+    // A machine that asks as the log begins was made before it, which is doubt enough.
+    assert_eq!(found(&[("mcs-1", &own)]), sure);
+    assert_eq!(found(&[("mcs-1", &early), ("mcs-1", &own)]), doubtful);
+    assert_eq!(found(&[("mcs-2", &early), ("mcs-1", &own)]), sure);
+}
+
+/// Two failed, and for two reasons: which is whose is not known.
+#[test]
+fn a_failure_for_another_reason_is_doubtful() {
+    let text = START.to_owned()
+        + &ask("10:00:00", "worker", "10.0.0.1")
+        + &ask("10:00:01", "worker", "10.0.0.2")
+        + &failed("10:00:02", "x")
+        + &failed("10:00:02", "y");
+    let logs = logs(&[("mcs-1", &text)]);
+    for address in ["10.0.0.1", "10.0.0.2"] {
+        let found = outcomes(&logs, address);
+        assert!(!found[0].1 && found[0].2, "{found:?}");
+    }
+}
+
 #[test]
 fn times_order_the_requests_of_several_servers() {
-    let late = ask("11:50:00", "worker", "10.0.0.1") + &failed("11:50:01", "x");
-    let early = ask("09:00:00", "worker", "10.0.0.1");
+    let late = START.to_owned() + &ask("11:50:00", "worker", "10.0.0.1") + &failed("11:50:01", "x");
+    let early = START.to_owned() + &ask("09:00:00", "worker", "10.0.0.1");
     let logs = logs(&[("mcs-1", &late), ("mcs-2", &early)]);
     let found = outcomes(&logs, "10.0.0.1");
     assert_eq!(
