@@ -13,6 +13,7 @@ mod inside;
 pub mod lint;
 pub(crate) mod operator;
 pub mod render;
+pub(crate) mod schema;
 #[cfg(test)]
 #[allow(
     dead_code,

@@ -1,9 +1,10 @@
 //! Sources of a boot image's version.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Source of a boot image's version.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub enum KnownBy {
     /// A joined node that was made from the same image says so on its Node.
     Node,

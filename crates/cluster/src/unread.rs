@@ -1,12 +1,13 @@
 //! Kinds and objects that could not be read, and why.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// At most this many objects that could not be understood are named.
 pub const MAX_NOT_UNDERSTOOD: usize = 100;
 
-/// A kind of objects that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Objects that could not be read, and why.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unread {
     /// The resource or the file.

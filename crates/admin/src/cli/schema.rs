@@ -1,10 +1,12 @@
 //! `oc skewguard schema`: the JSON Schemas of what skewguard reads and prints.
 
 use super::{Exit, Failure, Io};
+use crate::audit::results::BootImageAudit;
+use crate::audit::results::fleet::FleetAudit;
 use crate::lint::shape::SCHEMA;
-use serde_json::{Map, Value};
-
-const AUDIT: &str = include_str!("schema/audit.json");
+use crate::schema::{VERDICT, of};
+use crate::why::WhyReport;
+use schemars::JsonSchema;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -37,31 +39,20 @@ enum Name {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let schema = match args.name {
+    let text = match args.name {
         Name::Policy => SCHEMA,
-        Name::Verdict => include_str!("schema/verdict.json"),
+        Name::Verdict => VERDICT,
         Name::Status => include_str!("schema/status.json"),
         Name::Inspect => include_str!("schema/inspect.json"),
         Name::Lint => include_str!("schema/lint.json"),
-        Name::Audit => AUDIT,
-        Name::AuditList => &audit_list()?,
-        Name::Why => include_str!("schema/why.json"),
+        Name::Audit => &made::<BootImageAudit>()?,
+        Name::AuditList => &made::<FleetAudit>()?,
+        Name::Why => &made::<WhyReport>()?,
     };
-    io.out.write_all(schema.as_bytes())?;
+    io.out.write_all(text.as_bytes())?;
     Ok(Exit::Done)
 }
 
-/// The list's own schema, with that of an audit among its definitions: `#/$defs/audit`, beside the
-/// definitions that it refers to.
-fn audit_list() -> Result<String, Failure> {
-    let mut list: Map<String, Value> =
-        serde_json::from_str(include_str!("schema/audit-list.json"))?;
-    let mut audit: Map<String, Value> = serde_json::from_str(AUDIT)?;
-    audit.remove("$schema");
-    let mut definitions = audit.remove("$defs").unwrap_or_default();
-    if let Some(definitions) = definitions.as_object_mut() {
-        definitions.insert("audit".to_owned(), Value::Object(audit));
-    }
-    list.insert("$defs".to_owned(), definitions);
-    Ok(serde_json::to_string_pretty(&list)? + "\n")
+fn made<T: JsonSchema>() -> Result<String, Failure> {
+    Ok(serde_json::to_string_pretty(&of::<T>())? + "\n")
 }

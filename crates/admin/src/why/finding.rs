@@ -8,6 +8,7 @@ use super::case::Case;
 use super::moment::{Moment, span};
 use super::report::{Mark, Stage, Step};
 use super::way::At;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Ordering;
 
@@ -70,12 +71,13 @@ pub(super) const NO_MACHINES: &str =
     "Machines: none was read (list machines; oc get machines.machine.openshift.io -A -o json)";
 pub(super) const NO_REQUESTS: &str = "certificate requests: none was read (list certificatesigningrequests; oc adm inspect certificatesigningrequests)";
 
-/// Something that was read and says so, and what could say otherwise and was read, too. Only
-/// [`Finding::proved`] makes one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Something that was read and says so, and what could say otherwise and was read, too.
+// Only `Finding::proved` makes one.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct Proof {
-    /// The object and its field, or the log.
+    /// The object and its field, or the log, that says so.
     by: String,
+    /// Things that could say otherwise, and were read.
     against: Vec<&'static str>,
 }
 

@@ -2,15 +2,18 @@
 
 use super::finding::Proof;
 use crate::audit::{Origin, Unread};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Reasons why machines did not become nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Reasons why machines did not become nodes. What is unknown is absent.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WhyReport {
+    #[schemars(extend("const" = crate::API_VERSION))]
     pub(crate) api_version: &'static str,
+    #[schemars(extend("const" = "WhyReport"))]
     pub(crate) kind: &'static str,
-    /// The moment that ages are counted to: now, and for a gather the newest time in it.
+    /// The moment that ages are counted to: now, and for a gather the newest time in it. RFC 3339.
     pub(crate) time: String,
     /// The cluster that the objects were read from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +27,7 @@ pub(crate) struct WhyReport {
 }
 
 /// The stage that a machine reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub(crate) enum Stage {
     /// It is deleted and made again before it can join.
     BeingRemade,
@@ -49,7 +52,7 @@ pub(crate) enum Stage {
 }
 
 /// The result of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) enum Mark {
     Done,
     /// Here it stopped.
@@ -60,7 +63,7 @@ pub(crate) enum Mark {
 }
 
 /// A step on the way to a Node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) mark: Mark,
@@ -69,7 +72,7 @@ pub(crate) struct Step {
 }
 
 /// A statement, and its source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct Evidence {
     /// The object and its field, or the log.
     pub(crate) source: String,
@@ -80,11 +83,11 @@ pub(crate) struct Evidence {
 }
 
 /// The reason why a machine is no Node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Explanation {
-    /// `Machine`, `BareMetalHost`, `Agent`, `MachineSet`, `NodePool`, or
-    /// `CertificateSigningRequest` of a node without a Machine.
+    /// `Machine`, `BareMetalHost`, `NodeClaim`, `Agent`, `MachineSet`, `NodePool`, or
+    /// `CertificateSigningRequest` of a node without a Machine. Later releases may add words.
     pub(crate) kind: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) namespace: String,
@@ -92,15 +95,18 @@ pub(crate) struct Explanation {
     /// Kind and name of what made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) owner: Option<String>,
+    /// The pool whose config it asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) age_seconds: Option<u64>,
     pub(crate) stage: Stage,
-    /// It has a proof.
+    /// It has a proof. What a node says of itself is none.
     pub(crate) is_certain: bool,
+    /// Proof that makes it certain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) proof: Option<Proof>,
+    /// The reason why it is no node.
     pub(crate) sentence: String,
     /// Things to do.
     pub(crate) next: Vec<String>,
@@ -111,8 +117,8 @@ pub(crate) struct Explanation {
     pub(crate) unseen: Vec<String>,
 }
 
-/// The logs of the machine-config-server.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+/// The logs of the machine-config-server that were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LogReport {
     /// Servers whose log was read.

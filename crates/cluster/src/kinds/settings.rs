@@ -5,13 +5,14 @@ use super::groups::MACHINE_API;
 use super::metadata::Condition;
 use crate::text::KEPT_MAX;
 use crate::version::{OcpMinor, Release};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The cluster's own value: `status.bootImageSkewEnforcementStatus` of MachineConfiguration
 /// `cluster`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSkew {
     /// `Automatic`, `Manual` or `None`.

@@ -1,10 +1,11 @@
 //! Joined nodes, by the image that they were born from.
 
 use crate::verdict::BootImageStatus;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Joined nodes of one pool and one boot image that a known issue hits at their update.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BirthAudit {
     /// The release of the update.
@@ -13,6 +14,7 @@ pub(crate) struct BirthAudit {
     pub(crate) pool: Option<String>,
     /// The image that they were born from; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::schema::image")]
     pub(crate) boot_image: Option<BootImageStatus>,
     pub(crate) issue: String,
     pub(crate) reason: String,

@@ -1,9 +1,10 @@
 //! Effects of a remedy beside the field that it changes.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Consequence of a change, the worst last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum EffectKind {
     /// The next machine is made from it; those that are there stay as they are.
@@ -32,7 +33,7 @@ impl EffectKind {
 }
 
 /// An effect of a remedy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct Effect {
     pub(crate) effect: EffectKind,
     /// Controller or tool that acts on the change, where one does.
@@ -72,7 +73,7 @@ impl Effect {
 pub(crate) const STAYS: &str = "machines that are there stay as they are";
 
 /// A change as a file for the repository that an object is kept in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct PatchFile {
     pub(crate) name: String,
     /// YAML for kustomize.

@@ -3,6 +3,7 @@
 
 use super::{BootImageAudit, Summary};
 use crate::API_VERSION;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -10,12 +11,15 @@ use std::cmp::Reverse;
 pub(crate) const LIST: &str = "BootImageAuditList";
 
 /// The audits of several clusters, serialised as `BootImageAuditList`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
+#[schemars(rename = "BootImageAuditList")]
 pub(crate) struct FleetAudit {
     #[serde(skip_deserializing)]
+    #[schemars(extend("const" = API_VERSION))]
     pub(crate) api_version: &'static str,
     #[serde(skip_deserializing)]
+    #[schemars(extend("const" = LIST))]
     pub(crate) kind: &'static str,
     /// Time at which the audits were made, RFC 3339 in UTC.
     pub(crate) time: String,
@@ -29,7 +33,7 @@ pub(crate) struct FleetAudit {
 }
 
 /// The sums of all clusters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FleetSummary {
     pub(crate) clusters: usize,
@@ -48,7 +52,7 @@ pub(crate) struct FleetSummary {
 }
 
 /// Changes since an earlier list; each cluster's audit has its own changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FleetSince {
     /// Time at which that list was made; empty where it does not say.
@@ -60,7 +64,7 @@ pub(crate) struct FleetSince {
 }
 
 /// A cluster of several.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ClusterAudit {
     /// The context of the kubeconfig; of files the infrastructure's name, else what tells it from the others.

@@ -13,6 +13,7 @@ pub(crate) mod upkeep;
 use crate::verdict::{BootImageStatus, PolicyStatus};
 use crate::version::{ImageVersion, OcpMinor};
 use birth::BirthAudit;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use set::{NodeCount, SetAudit};
 pub(crate) use skewguard_cluster::kinds::settings::ClusterSkew;
@@ -24,13 +25,16 @@ use upkeep::OperatorDifference;
 /// Kind of a [`BootImageAudit`].
 pub(crate) const AUDIT: &str = "BootImageAudit";
 
-/// The audit, serialised as `BootImageAudit`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The audit of a cluster: the boot images that a policy would refuse. What is unknown is absent, and so is a
+/// flag that does not hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct BootImageAudit {
     #[serde(skip_deserializing)]
+    #[schemars(extend("const" = crate::API_VERSION))]
     pub(crate) api_version: &'static str,
     #[serde(skip_deserializing)]
+    #[schemars(extend("const" = AUDIT))]
     pub(crate) kind: &'static str,
     /// Place and time at which the objects were read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,6 +42,7 @@ pub(crate) struct BootImageAudit {
     pub(crate) summary: Summary,
     /// The policy that would decide; absent where there is nothing to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::schema::policy")]
     pub(crate) policy: Option<PolicyStatus>,
     /// The release that it was asked about; absent where no object says it and none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +55,8 @@ pub(crate) struct BootImageAudit {
     /// The oldest image that a joined node was made from.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) oldest_birth: Option<OldestBirth>,
-    /// The Machine Config Operator's value for it; absent where the cluster does not say.
+    /// The Machine Config Operator's own value for the oldest boot image; absent where the cluster does not
+    /// say.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) cluster: Option<ClusterSkew>,
     /// Boot images that the cluster keeps up to date itself, by resource: `All`, `Partial` or
@@ -62,7 +68,7 @@ pub(crate) struct BootImageAudit {
     #[serde(skip_deserializing, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) keep_commands: BTreeMap<&'static str, String>,
     /// The release of the update that `births` is about: the one that was asked about, else that of
-    /// the cluster's update under way, else the newest that it is offered.
+    /// the cluster's update under way, else the newest that it is offered; absent where none is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) update: Option<String>,
     /// Joined nodes whose update a known issue breaks, and those of which it cannot be told; by
@@ -92,10 +98,10 @@ pub(crate) struct BootImageAudit {
 }
 
 /// Sets that are new or worse than in an earlier audit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AuditChanges {
-    /// When that audit was made; empty where it does not say.
+    /// Time at which that audit was made; empty where it does not say.
     pub(crate) time: String,
     pub(crate) changes: Vec<SetChange>,
     /// Sets that were there then.
@@ -108,7 +114,7 @@ pub(crate) struct AuditChanges {
 }
 
 /// A set that is new or worse.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct SetChange {
     pub(crate) kind: &'static str,
     pub(crate) namespace: String,
@@ -118,14 +124,17 @@ pub(crate) struct SetChange {
     pub(crate) row_name: Option<String>,
     /// Its verdict then; absent where the set is new.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("pattern" = "^(refused|unknown|allowed)$"))]
     pub(crate) was: Option<&'static str>,
+    #[schemars(extend("pattern" = "^(refused|unknown)$"))]
     pub(crate) is: &'static str,
 }
 
 /// Place and time at which the objects were read. What is absent is unknown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Origin {
+    /// `spec.clusterID` of the ClusterVersion.
     #[serde(rename = "clusterID", skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_id: Option<String>,
     /// The cluster's name for what it makes, such as `c1-x7k2p`.
@@ -140,7 +149,7 @@ pub(crate) struct Origin {
     /// The context of the kubeconfig.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) context: Option<String>,
-    /// When the audit was made, RFC 3339 in UTC.
+    /// The time at which they were read, RFC 3339 in UTC.
     pub(crate) time: String,
 }
 
@@ -155,10 +164,10 @@ impl Origin {
 }
 
 /// A Machine whose phase is `Provisioned`: made, and not joined.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Provisioned {
-    /// Empty where unknown.
+    /// The time at which it was made; empty where unknown.
     pub(crate) since: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
@@ -181,7 +190,7 @@ impl Provisioned {
 }
 
 /// Numbers of sets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Summary {
     pub(crate) sets: usize,
@@ -230,9 +239,10 @@ impl std::ops::AddAssign for Summary {
 }
 
 /// The oldest image that sets make nodes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Oldest {
+    #[schemars(schema_with = "crate::schema::image")]
     pub(crate) boot_image: BootImageStatus,
     /// The sets that use it: the first two, and how many more.
     pub(crate) used_by: String,
@@ -249,9 +259,10 @@ pub(crate) struct Oldest {
 }
 
 /// The oldest image that a joined node was made from; the next nodes need not be made from it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OldestBirth {
+    #[schemars(schema_with = "crate::schema::image")]
     pub(crate) boot_image: BootImageStatus,
     /// The nodes that were made from it: the first two, and how many more.
     pub(crate) used_by: String,

@@ -3,6 +3,7 @@
 use super::effect::{Effect, EffectKind, PatchFile, STAYS};
 use super::upkeep::{Rule, Upkeep};
 use crate::verdict::{Action, BootImageStatus, Outcome, Reason};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 pub(crate) use skewguard_cluster::known_by::KnownBy;
 
@@ -31,12 +32,13 @@ fn known_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SetKind, D::
 }
 
 /// A set of machines, or a pool of nodes without one, and the verdict on its next node.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct SetAudit {
     /// `MachineSet`, `ControlPlaneMachineSet`, `NodePool`; `Machine` and `BareMetalHost` for those
     /// without a set; `MachineConfigPool` for nodes without either.
     #[serde(deserialize_with = "known_kind")]
+    #[schemars(extend("examples" = KINDS))]
     pub(crate) kind: SetKind,
     /// The API group of that kind.
     #[serde(skip_deserializing)]
@@ -94,6 +96,7 @@ pub(crate) struct SetAudit {
     pub(crate) made_from_another: bool,
     /// The image's version; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::schema::image")]
     pub(crate) boot_image: Option<BootImageStatus>,
     pub(crate) known_by: KnownBy,
     /// Probable version of an unknown image: it refuses with `--estimates` alone, and never allows.
@@ -102,10 +105,12 @@ pub(crate) struct SetAudit {
     /// The object that told it, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) known_from: Option<String>,
-    /// The verdict on the next node.
+    #[schemars(schema_with = "crate::schema::outcome")]
     pub verdict: Outcome,
-    /// Action if the policy's mode were `Enforce`.
+    /// Action on the next node if the policy's mode were `Enforce`. Later releases may add words.
+    #[schemars(schema_with = "crate::schema::action")]
     pub(crate) action: Action,
+    #[schemars(schema_with = "crate::schema::reason")]
     pub(crate) reason: Reason,
     pub(crate) message: String,
     /// The first later release of the policy that would refuse it: `x.y`, or `x.y.z` where a known
@@ -131,7 +136,7 @@ pub(crate) struct SetAudit {
     /// The version of the image to take, where the cluster has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) want_version: Option<String>,
-    /// The command that sets it, where one command does, and the next machine alone changes.
+    /// The `oc patch` command that sets it, where one command does, and the next machine alone changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) patch: Option<String>,
     /// The cluster could keep the image up to date, and does not: `keepCommands` of the audit has the
@@ -141,7 +146,7 @@ pub(crate) struct SetAudit {
     /// The same change for the repository that the set is kept in.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) patch_file: Option<Box<PatchFile>>,
-    /// The worst of `effects`.
+    /// Effect of the remedy beside its field: the worst of `effects`. Later releases may add words.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) effect: Option<EffectKind>,
     /// Effects of the remedy beside its field, the worst first, and who does it.
@@ -157,24 +162,24 @@ pub(crate) struct SetAudit {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) nodes_unread: bool,
     pub(crate) notes: Vec<String>,
-    /// Reason why it does not count, by a file that a person named.
+    /// Reason why it does not count for the exit status, by a file that a person named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exception: Option<SetException>,
 }
 
 /// Probable version of an unknown image.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Estimate {
     pub(crate) ocp_version: String,
-    /// `InstalledRelease`.
+    /// `InstalledRelease`. Later releases may add words.
     pub(crate) source: &'static str,
     /// In words.
     pub(crate) from: String,
 }
 
 /// Reason why a set does not count for the exit status, and its last day.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct SetException {
     pub(crate) reason: String,
@@ -198,14 +203,14 @@ impl SetException {
 
 /// A known issue that a set's image has, of the policy or of the list that `policy known-issues`
 /// prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SetIssue {
     pub(crate) id: String,
     pub(crate) reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
-    /// `Refuse`, or `Warn` where a node that has it goes on.
+    /// `Refuse`, or `Warn` where a node that has it goes on. Later releases may add words.
     pub(crate) effect: &'static str,
     /// The policy names it; otherwise a node that has it is not refused for it.
     pub(crate) in_policy: bool,
@@ -231,7 +236,7 @@ impl SetIssue {
 }
 
 /// Nodes of one boot image.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct NodeCount {
     /// The version; absent where the node has no label.
     #[serde(skip_serializing_if = "Option::is_none")]

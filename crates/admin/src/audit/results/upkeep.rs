@@ -2,10 +2,11 @@
 //! Operator differ.
 
 use crate::version::OcpMinor;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Keeper of an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) enum Keeper {
     /// The Machine Config Operator changes the image field after each update of the cluster.
     MachineConfigOperator,
@@ -16,7 +17,7 @@ pub(crate) enum Keeper {
 }
 
 /// The rule that says so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) enum Rule {
     /// The set is selected, and nothing stands against it.
     Selected,
@@ -78,7 +79,7 @@ pub(crate) enum Rule {
 }
 
 /// Keeper of a set's image, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Upkeep {
     pub(crate) by: Keeper,
@@ -88,7 +89,7 @@ pub(crate) struct Upkeep {
     /// The first release that has the rule; absent where it is of no release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<&'static str>,
-    /// The day on which it was read from its source.
+    /// The day on which the rule was read from its source.
     pub(crate) read: &'static str,
 }
 
@@ -150,18 +151,18 @@ impl Upkeep {
 }
 
 /// Subject of a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) enum Difference {
     /// The cluster opted out, and the policy enforces.
     OptedOut,
     /// The oldest image allowed.
     Limit,
-    /// Answer to the boot image that the cluster names as its oldest.
+    /// The boot image that the cluster names as its oldest, which one of the two alone accepts.
     Value,
 }
 
 /// A difference between the policy and the Machine Config Operator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OperatorDifference {
     pub(crate) what: Difference,
