@@ -45,6 +45,15 @@ pub fn answer(cluster: &mut Cluster, rbac: &Rbac, asked: &Asked) -> Answer {
         let refusal = Refusal(401, "Unauthorized", "Unauthorized".to_owned());
         return refused("".to_owned(), refusal);
     };
+    // Discovery is for everybody whom the server knows (`system:discovery`).
+    if asked.method == "GET" && asked.uri == "/api" {
+        return Answer {
+            user,
+            status: 200,
+            body: json!({ "kind": "APIVersions", "versions": ["v1"] }),
+            remarks: Vec::new(),
+        };
+    }
     match act(cluster, rbac, &user, asked) {
         Ok((status, body, remarks)) => Answer {
             user,

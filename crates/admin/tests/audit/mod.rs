@@ -26,6 +26,7 @@ mod real;
 mod sarif;
 pub(crate) mod served;
 mod since;
+mod strangers;
 mod streams;
 mod swapped;
 mod terminal;

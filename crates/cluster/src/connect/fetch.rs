@@ -1,6 +1,7 @@
 //! Reads lists of the cluster from its API server, page by page.
 
 use super::server::{Response, Server};
+use super::stranger::{self, stranger};
 use crate::cluster::Cluster;
 use crate::cluster::Purpose;
 use crate::kinds::fields::{list_at, str_at, text_at};
@@ -30,6 +31,9 @@ const ATTEMPTS: u32 = 5;
 
 /// The longest wait between two attempts, whatever the server asks for.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// What a 401 means.
+const NOT_ACCEPTED: &str = "401: the server does not accept the credentials of the kubeconfig";
 
 /// Why a path could not be read.
 enum FetchError {
@@ -67,7 +71,8 @@ pub const SETTINGS: [&str; 4] = [
 /// request that failed and is tried again.
 ///
 /// # Errors
-/// The server cannot be reached, does not accept the credentials, or lets them read nothing.
+/// The server cannot be reached, is no API server, does not accept the credentials, or lets them read
+/// nothing.
 pub async fn fetch(
     server: &Server,
     objects: &mut Cluster,
@@ -75,6 +80,7 @@ pub async fn fetch(
     watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<Vec<Unread>, String> {
     let mut reader = ListReader::new(server, objects, watch);
+    reader.greet().await?;
     let is_wanted = |kind: &&Kind| kinds.is_none_or(|kinds| kinds.contains(&kind.kind));
     for resource in asked_for(Purpose::Sets).filter(is_wanted) {
         let before = reader.unread.len();
@@ -179,6 +185,20 @@ impl<'a> ListReader<'a> {
             watch,
             unread: Vec::new(),
             forbidden: 0,
+        }
+    }
+
+    /// Asks whether this is an API server, before anything is read of it.
+    async fn greet(&mut self) -> Result<(), String> {
+        match self.answer(stranger::PATH).await {
+            Ok(answer) => match (stranger(&answer), answer.status) {
+                (Some(why), _) => Err(why),
+                (None, 429 | 500..=599) => Err(refusal(&answer)),
+                (None, 401) => Err(NOT_ACCEPTED.to_owned()),
+                (None, _) => Ok(()),
+            },
+            Err(FetchError::Failed(why) | FetchError::Fatal(why)) => Err(why),
+            Err(_) => Ok(()),
         }
     }
 
@@ -366,8 +386,24 @@ impl<'a> ListReader<'a> {
             .map_err(said)
     }
 
-    /// The answer to one path. A failure that may pass is tried again.
+    /// The content of one path.
     async fn get(&mut self, path: &str) -> Result<Vec<u8>, FetchError> {
+        let answer = self.answer(path).await?;
+        match answer.status {
+            200 => Ok(answer.body),
+            404 => Err(FetchError::Absent),
+            410 => Err(FetchError::Expired(
+                str_at(&status(&answer.body), "/metadata/continue").map(str::to_owned),
+            )),
+            401 => Err(FetchError::Fatal(NOT_ACCEPTED.to_owned())),
+            403 => Err(FetchError::Forbidden(refusal(&answer))),
+            _ => Err(FetchError::Failed(refusal(&answer))),
+        }
+    }
+
+    /// The answer to one path. A failure that may pass is tried again, as long as one request may take.
+    async fn answer(&mut self, path: &str) -> Result<Response, FetchError> {
+        let end = Instant::now() + self.server.timeout();
         let mut attempt = 0;
         loop {
             if Instant::now() >= self.deadline {
@@ -377,52 +413,26 @@ impl<'a> ListReader<'a> {
                 )));
             }
             attempt += 1;
-            let (trouble, wait) = match self.server.get(path).await {
-                Ok(Response {
-                    status: 200, body, ..
-                }) => {
-                    self.is_down = false;
-                    return Ok(body);
+            let within = end.saturating_duration_since(Instant::now());
+            let answer = self.server.get(path, within).await;
+            let (why, wait) = match &answer {
+                Ok(answer) if matches!(answer.status, 429 | 500..=599) => {
+                    (refusal(answer), answer.retry_after)
                 }
-                Ok(Response { status: 404, .. }) => return Err(FetchError::Absent),
-                Ok(Response {
-                    status: 410, body, ..
-                }) => {
-                    return Err(FetchError::Expired(
-                        str_at(&status(&body), "/metadata/continue").map(str::to_owned),
-                    ));
+                Err(error) if error.is_passing => (error.to_string(), None),
+                _ => {
+                    self.is_down &= answer.is_err();
+                    return answer.map_err(|error| FetchError::Fatal(error.to_string()));
                 }
-                Ok(Response { status: 401, .. }) => {
-                    return Err(FetchError::Fatal(
-                        "401: the server does not accept the credentials of the kubeconfig"
-                            .to_owned(),
-                    ));
-                }
-                Ok(
-                    response @ Response {
-                        status: 429 | 500..=599,
-                        ..
-                    },
-                ) => (FetchError::Failed(refusal(&response)), response.retry_after),
-                Ok(response @ Response { status: 403, .. }) => {
-                    return Err(FetchError::Forbidden(refusal(&response)));
-                }
-                Ok(response) => return Err(FetchError::Failed(refusal(&response))),
-                Err(error) if error.is_passing => (FetchError::Fatal(error.to_string()), None),
-                Err(error) => return Err(FetchError::Fatal(error.to_string())),
             };
-            if attempt == ATTEMPTS || self.is_down {
+            let wait = wait.unwrap_or(Duration::from_millis(100) * 2_u32.pow(attempt));
+            let wait = wait.min(LONGEST_WAIT);
+            if attempt == ATTEMPTS || self.is_down || Instant::now() + wait >= end {
                 self.is_down = true;
-                return Err(trouble);
+                return answer.map_err(|_| FetchError::Fatal(why));
             }
-            if let FetchError::Failed(why) | FetchError::Fatal(why) = &trouble {
-                (self.watch)(FetchProgress::Again(why));
-            }
-            tokio::time::sleep(
-                wait.unwrap_or(Duration::from_millis(100) * 2_u32.pow(attempt))
-                    .min(LONGEST_WAIT),
-            )
-            .await;
+            (self.watch)(FetchProgress::Again(&why));
+            tokio::time::sleep(wait).await;
         }
     }
 }

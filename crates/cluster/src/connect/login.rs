@@ -136,7 +136,8 @@ impl Login {
     /// # Errors
     /// They cannot be had.
     pub async fn connect(&mut self, timeout: Duration) -> Result<Server, String> {
-        self.config.connect_timeout = Some(CONNECT.min(timeout));
+        // Before the time of the whole request is up: it says more.
+        self.config.connect_timeout = Some(CONNECT.min(timeout - timeout / 10));
         Ok(Server::new(self.client().await?, timeout))
     }
 

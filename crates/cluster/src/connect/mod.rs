@@ -5,3 +5,4 @@ pub mod kubeconfigs;
 pub mod live;
 pub mod login;
 pub mod server;
+pub mod stranger;

@@ -1,7 +1,9 @@
 //! Asks an API server, with kube's client: bounds of time and size, and errors that a person can
 //! act on.
 
+use super::stranger;
 use crate::clock;
+use crate::file::cause;
 use crate::text::printable;
 use http::Request;
 use http::header::{ACCEPT, RETRY_AFTER};
@@ -42,13 +44,18 @@ pub struct Failure {
 pub const NODE_TABLE: &str = "/api/v1/nodes?includeObject=None";
 
 impl Server {
-    /// `timeout` bounds each request, until the last byte of the answer.
+    /// `timeout` bounds what is asked for each path, until the last byte of the answer.
     pub fn new(client: Client, timeout: Duration) -> Self {
         Self { client, timeout }
     }
 
-    /// The answer to one path.
-    pub async fn get(&self, path: &str) -> Result<Response, Failure> {
+    /// The time that the answer to a path may take, tries and pauses together.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The answer to one path, within this time.
+    pub async fn get(&self, path: &str, within: Duration) -> Result<Response, Failure> {
         // Of Nodes only the metadata is requested (Kubernetes 1.15 and later): a whole one has
         // hundreds of kilobytes.
         let accept = if path.starts_with(NODE_TABLE) {
@@ -78,7 +85,7 @@ impl Server {
                     .into(),
             })
         };
-        tokio::time::timeout(self.timeout, answer)
+        tokio::time::timeout(within, answer)
             .await
             .unwrap_or_else(|_| {
                 Err(Failure::passing(
@@ -119,16 +126,23 @@ impl Failure {
     }
 }
 
-fn precise(cause: &(dyn Error + 'static)) -> Option<Failure> {
-    if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+fn precise(found: &(dyn Error + 'static)) -> Option<Failure> {
+    if let Some(error) = found.downcast_ref::<rustls::Error>() {
         return Some(tls(error));
     }
-    if cause.is::<LengthLimitError>() {
+    if found.is::<LengthLimitError>() {
         return Some(Failure::lasting(format!(
             "the answer is longer than {MAX_ANSWER} bytes; the rest was not read"
         )));
     }
-    let error = cause.downcast_ref::<std::io::Error>()?;
+    if found
+        .downcast_ref::<hyper::Error>()
+        .is_some_and(hyper::Error::is_parse)
+    {
+        let why = "it speaks TLS on this port, and something else than HTTP";
+        return Some(Failure::lasting(stranger::sentence(why)));
+    }
+    let error = found.downcast_ref::<std::io::Error>()?;
     // The error inside an io::Error is not in its chain of sources.
     if let Some(found) = error.get_ref().and_then(|inner| precise(inner)) {
         return Some(found);
@@ -137,10 +151,12 @@ fn precise(cause: &(dyn Error + 'static)) -> Option<Failure> {
         ErrorKind::ConnectionRefused => {
             Failure::passing("connection refused: nothing listens there, or a firewall rejects it")
         }
-        ErrorKind::TimedOut => Failure::passing("no answer in time: no connection was made"),
+        ErrorKind::TimedOut => Failure::passing(
+            "no answer in time: the server said nothing, not even in TLS; a firewall may drop what is sent to it",
+        ),
         // rustls' own text for this is meant for programmers.
         ErrorKind::UnexpectedEof => Failure::passing("the connection was cut off"),
-        _ => Failure::passing(format!("the server cannot be reached: {error}")),
+        _ => Failure::passing(format!("the server cannot be reached: {}", cause(error))),
     })
 }
 
@@ -188,6 +204,9 @@ fn tls(error: &rustls::Error) -> Failure {
         ) => Failure::lasting(format!(
             "the server did not accept the client certificate: {alert:?}"
         )),
+        rustls::Error::InvalidMessage(_) => {
+            Failure::lasting(stranger::sentence("it does not speak TLS on this port"))
+        }
         other => Failure::lasting(format!("TLS failed: {other}")),
     }
 }

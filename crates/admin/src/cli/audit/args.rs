@@ -172,7 +172,7 @@ pub(in crate::cli) struct Args {
     /// images the sets then get.
     #[arg(long)]
     pub(super) any_release: bool,
-    /// The time that each request to the server may take, such as 30s or 2m.
+    /// The time that each request to the server may take, with its repetitions, such as 30s or 2m.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     pub(super) request_timeout: Duration,
     /// Do not check the server's certificate. Whoever answers gets your credentials.

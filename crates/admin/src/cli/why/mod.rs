@@ -90,7 +90,7 @@ pub(super) struct Args {
     /// The context to use, instead of the current one.
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// How long each request to the server may take, such as 30s or 2m.
+    /// The time that each request to the server may take, with its repetitions, such as 30s or 2m.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     request_timeout: Duration,
     /// Do not check the server's certificate. Whoever answers gets your credentials.

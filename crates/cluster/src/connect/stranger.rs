@@ -1,0 +1,92 @@
+//! Servers that are no API server, by their answer to [`PATH`] (pure).
+
+use super::server::Response;
+use crate::kinds::fields::str_at;
+use serde_json::Value;
+
+/// The path that every API server answers, with the versions of its oldest API or a `Status`.
+pub const PATH: &str = "/api";
+
+/// What to look at where another server answers.
+pub const REMEDY: &str =
+    "look at `server` of the kubeconfig, such as https://api.CLUSTER.DOMAIN:6443";
+
+/// The sentence about another server.
+pub fn sentence(why: &str) -> String {
+    format!("this is not a Kubernetes API server: {why}; {REMEDY}")
+}
+
+/// What is wrong with an answer to [`PATH`]; `None` of an API server.
+pub fn stranger(answer: &Response) -> Option<String> {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let is_api = match str_at(&body, "/kind") {
+        Some("Status") => true,
+        Some("APIVersions") => answer.status == 200,
+        _ => false,
+    };
+    // A gateway before an API server refuses credentials in words of its own.
+    let is_gateway = answer.status == 401 && body.is_object();
+    if is_api || is_gateway {
+        return None;
+    }
+    let status = answer.status;
+    let with = match answer.body.trim_ascii_start() {
+        _ if (300..400).contains(&status) => "and names another place",
+        [] => "and nothing else",
+        [b'<', ..] => "and a page of HTML",
+        _ if body.is_null() => "and a text",
+        _ => "and JSON of another kind",
+    };
+    Some(sentence(&format!("it answers {PATH} with {status} {with}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(status: u16, body: &str) -> Option<String> {
+        stranger(&Response {
+            status,
+            retry_after: None,
+            body: body.into(),
+        })
+    }
+
+    #[test]
+    fn an_api_server_is_one_also_where_it_refuses() {
+        for (status, body) in [
+            (200, r#"{"kind":"APIVersions","versions":["v1"]}"#),
+            (403, r#"{"kind":"Status","apiVersion":"v1","code":403}"#),
+            (401, r#"{"kind":"Status","apiVersion":"v1","code":401}"#),
+            (503, r#"{"kind":"Status","apiVersion":"v1","code":503}"#),
+            (401, r#"{"type":"error","message":"must authenticate"}"#),
+        ] {
+            assert_eq!(of(status, body), None, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn another_server_is_told_by_its_answer() {
+        for (status, body, says) in [
+            (200, "\n <!DOCTYPE html><p>Log in", "200 and a page of HTML"),
+            (404, "<html>", "404 and a page of HTML"),
+            (401, "<html>", "401 and a page of HTML"),
+            (404, "404 page not found\n", "404 and a text"),
+            (302, "", "302 and names another place"),
+            (200, "", "200 and nothing else"),
+            (200, "[]", "200 and JSON of another kind"),
+            (401, "[]", "401 and JSON of another kind"),
+            (200, r#"{"kind":"PodList"}"#, "200 and JSON of another kind"),
+            (
+                201,
+                r#"{"kind":"APIVersions"}"#,
+                "201 and JSON of another kind",
+            ),
+        ] {
+            let wanted = format!(
+                "this is not a Kubernetes API server: it answers /api with {says}; look at `server` of the kubeconfig, such as https://api.CLUSTER.DOMAIN:6443"
+            );
+            assert_eq!(of(status, body), Some(wanted), "{body}");
+        }
+    }
+}
