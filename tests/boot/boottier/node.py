@@ -84,7 +84,7 @@ class Setup:
 BELOW_ISSUE = {f"/etc/issue.d/{name}.issue": "".join(f"{line}\n" for line in lines) for name, lines in {
     "21_clhm_ssh_host_keys": [f"SSH host key: SHA256:{key * 43} ({kind})" for key, kind in (("a", "ED25519"), ("b", "ECDSA"), ("c", "RSA"))],
     "22_clhm_ens192": [r"ens192: \4{ens192} \6{ens192}"],
-    "30_coreos_ignition_provisioning": ["Ignition: ran on 2026/11/25 10:00:00 UTC (this boot)", "Ignition: user-provided config was applied"],
+    "30_coreos_ignition_provisioning": [time.strftime("Ignition: ran on %Y/%m/%d %H:%M:%S UTC (this boot)", time.gmtime()), "Ignition: user-provided config was applied"],
     "30_ssh_authorized_keys": ["Ignition: wrote ssh authorized keys file for user: core"],
 }.items()}
 
