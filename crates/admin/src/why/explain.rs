@@ -89,6 +89,7 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
         kind: "WhyReport",
         time: now.text(),
         origin: question.origin,
+        namespace: namespace.map(crate::text::printable),
         machines,
         young,
         server_log: log_report(facts),
@@ -210,7 +211,7 @@ fn of_logs(case: &mut Case<'_>, asked: Asked, judged: Option<&Judged>) -> Findin
         Asked::Not {
             since,
             is_told_apart,
-            distrust,
+            tls,
         } => {
             let is_whole = is_told_apart && case.missing_logs().is_empty();
             let claim = if is_whole {
@@ -219,7 +220,7 @@ fn of_logs(case: &mut Case<'_>, asked: Asked, judged: Option<&Judged>) -> Findin
                 case.of_claim(judged)
             };
             case.see_claims();
-            claim.unwrap_or_else(|| case.not_asked(since, is_told_apart, distrust, judged))
+            claim.unwrap_or_else(|| case.not_asked(since, is_told_apart, &tls, judged))
         }
         Asked::Hidden { why } => case
             .of_claim(judged)

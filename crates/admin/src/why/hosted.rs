@@ -16,14 +16,19 @@ const CLOCKS: u64 = 60;
 
 /// Conditions of a NodePool about its machines, beside those about what is valid: the earliest on their
 /// way first.
-const CONDITIONS: [&str; 6] = [
-    "SupportedVersionSkew",
+const CONDITIONS: [&str; 8] = [
+    "UpdateManagementEnabled",
+    "IgnitionEndpointAvailable",
     "ReconciliationActive",
     "AWSSecurityGroupAvailable",
     "AllMachinesReady",
     "ReachedIgnitionEndpoint",
     "AllNodesHealthy",
+    SKEW,
 ];
+
+/// HyperShift goes on as usual with a version that it does not support.
+const SKEW: &str = "SupportedVersionSkew";
 
 /// The conditions of a NodePool that say why its machines do not come, the earliest on their way first.
 fn blame(pool: &NodePool) -> Vec<&Condition> {
@@ -65,7 +70,7 @@ impl Case<'_> {
             flags(&full_name)
         );
         match bad {
-            Some((kind, why)) => Finding::new(
+            Some((kind, why)) if kind != SKEW => Finding::new(
                 Stage::NoInstance,
                 At::Instance,
                 format!("{kind} is False"),
@@ -77,13 +82,20 @@ impl Case<'_> {
                 format!("NodePool {full_name}, condition {kind}"),
                 &[Counter::Machines],
             ),
-            None => {
+            bad => {
+                let beside = bad.map_or(String::new(), |(kind, why)| {
+                    format!(
+                        "; {kind} is False, which alone stops nothing: {}",
+                        sentence(&why)
+                    )
+                });
+                let end = if beside.is_empty() { "." } else { "" };
                 self.unseen("why: the log of the control-plane-operator or the capi-provider in the hosted control plane's namespace");
                 Finding::new(
                     Stage::NoInstance,
                     At::Instance,
                     "no Machine is made",
-                    format!("{wants}, and no condition of it says why."),
+                    format!("{wants}, and no condition of it says why{beside}{end}"),
                 )
                 .next(describe)
             }

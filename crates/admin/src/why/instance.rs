@@ -29,23 +29,19 @@ fn what_helps(message: &str) -> &'static str {
 }
 
 /// States of a cloud's instance that runs nothing.
-const OFF: [&str; 12] = [
-    "error",
-    "stopped",
-    "stopping",
-    "terminated",
-    "shutting-down",
-    "deallocated",
-    "deallocating",
-    "poweredoff",
-    "shutoff",
-    "suspended",
-    "failed",
-    "deleted",
-];
+const OFF: &str = "error stopped stopping terminated shutting-down deallocated deallocating poweredoff off \
+    shutoff paused suspended suspending failed deleted deleting soft_deleted shelved shelved_offloaded";
+
+/// States of one that runs.
+const ON: &str = "running active poweredon on succeeded";
+
+fn is_one_of(states: &str, state: &str) -> bool {
+    let state = state.to_ascii_lowercase();
+    states.split_whitespace().any(|known| known == state)
+}
 
 fn is_off(state: &str) -> bool {
-    OFF.contains(&&*state.to_ascii_lowercase())
+    is_one_of(OFF, state)
 }
 
 impl Case<'_> {
@@ -92,6 +88,12 @@ impl Case<'_> {
         let name = machine.instance.as_deref();
         let name = name.or(machine.provider_id.as_deref());
         Ok(of_host.unwrap_or_else(|| name.unwrap_or("there").to_owned()))
+    }
+
+    /// The state of its instance, where that is neither known to run nor known not to.
+    pub(super) fn odd_state(&self) -> Option<&str> {
+        let state = self.machine?.instance_state.as_deref()?;
+        (!state.is_empty() && !is_one_of(ON, state) && !is_off(state)).then_some(state)
     }
 
     fn off(&mut self, state: &str) -> Finding {
@@ -226,6 +228,7 @@ impl Case<'_> {
         let age = self.created().map(|created| span(self.now.since(created)));
         let age = age.map_or(String::new(), |age| format!(" after {age}"));
         if why.is_empty() {
+            self.unread(&[Counter::Host]);
             self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");
             return Finding::new(
                 Stage::NoInstance,

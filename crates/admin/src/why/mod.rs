@@ -11,6 +11,7 @@ mod claims;
 mod explain;
 mod finding;
 mod first_boot;
+mod handshake;
 mod hosted;
 mod index;
 mod instance;

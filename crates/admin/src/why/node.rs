@@ -41,9 +41,10 @@ impl Case<'_> {
         self.reach(At::Certificate, "");
         let serving = self.serving_requests(node);
         let is_ready = node.ready.as_ref().map(|ready| ready.status == "True");
+        let is_own = is_linked || self.is_surely(node);
         let finding = match &node.ready {
-            Some(ready) if is_ready == Some(false) => self.not_ready(node, ready, &which),
-            _ if !is_linked => self.not_linked(node, &which),
+            Some(ready) if is_ready == Some(false) => self.not_ready(node, ready, (&which, is_own)),
+            _ if !is_linked => self.not_linked(node, (&which, is_own)),
             _ => self.joined(node, &which, (is_ready.is_some(), serving)),
         };
         Some(if serving > 0 {
@@ -53,6 +54,23 @@ impl Case<'_> {
         } else {
             finding
         })
+    }
+
+    /// Tells if more than its address says that a Node is this one's.
+    fn is_surely(&mut self, node: &Node) -> bool {
+        let id = self
+            .machine
+            .and_then(|machine| machine.provider_id.as_ref());
+        let is_provided = id.is_some() && id == node.provider_id.as_ref();
+        let name = node.metadata.name.to_ascii_lowercase();
+        let is_own = is_provided || self.names().contains(&name);
+        if !is_own {
+            self.unseen(format!(
+                "whether Node {} is this machine: it has another name, and the machine's address",
+                node.metadata.name
+            ));
+        }
+        is_own
     }
 
     /// Requests for the certificate that its Node serves with, which wait.
@@ -165,7 +183,12 @@ impl Case<'_> {
         }
     }
 
-    fn not_ready(&mut self, node: &Node, ready: &Condition, which: &str) -> Finding {
+    fn not_ready(
+        &mut self,
+        node: &Node,
+        ready: &Condition,
+        (which, is_own): (&str, bool),
+    ) -> Finding {
         let name = self.name();
         let mut finding = Finding::new(
             Stage::NodeNotReady,
@@ -188,15 +211,17 @@ impl Case<'_> {
             ));
         }
         let proof = format!("Node {}, condition Ready", node.metadata.name);
+        let finding = finding.next(format!(
+            "Look at the Node: oc describe node {}",
+            node.metadata.name
+        ));
+        if is_own {
+            return finding.proved(self, proof, &[Counter::Itself]);
+        }
         finding
-            .next(format!(
-                "Look at the Node: oc describe node {}",
-                node.metadata.name
-            ))
-            .proved(self, proof, &[Counter::Itself])
     }
 
-    fn not_linked(&mut self, node: &Node, which: &str) -> Finding {
+    fn not_linked(&mut self, node: &Node, (which, is_own): (&str, bool)) -> Finding {
         let name = self.name();
         let own = self.machine.and_then(|machine| machine.provider_id.clone());
         let why = match (own.as_deref(), node.provider_id.as_deref()) {
@@ -215,17 +240,6 @@ impl Case<'_> {
             None,
             format!("none; {why}"),
         );
-        // Of another name: its address alone says that it is this one's.
-        let is_provided = own.is_some() && own == node.provider_id;
-        let is_named = self
-            .names()
-            .contains(&node.metadata.name.to_ascii_lowercase());
-        if !is_provided && !is_named {
-            self.unseen(format!(
-                "whether Node {} is this machine: it has another name, and the machine's address",
-                node.metadata.name
-            ));
-        }
         let finding = Finding::new(
             Stage::NodeNotReady,
             At::Node,
@@ -235,7 +249,7 @@ impl Case<'_> {
             ),
         )
         .next("Read the log of the nodelink-controller: oc logs -n openshift-machine-api deployment/machine-api-controllers -c nodelink-controller");
-        if is_provided || is_named {
+        if is_own {
             return finding.proved(
                 self,
                 format!("Node {}", node.metadata.name),

@@ -18,6 +18,9 @@ pub(crate) struct WhyReport {
     /// The cluster that the objects were read from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) origin: Option<Origin>,
+    /// The namespace that was looked at; absent for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) namespace: Option<String>,
     pub(crate) machines: Vec<Explanation>,
     /// Machines that wait for less than ten minutes.
     pub(crate) young: usize,

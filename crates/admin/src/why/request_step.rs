@@ -32,11 +32,19 @@ pub(super) enum Asked {
         since: Moment,
         /// No request in the logs may be its own.
         is_told_apart: bool,
-        /// It connected, and did not trust the server.
-        distrust: Option<Moment>,
+        /// It connected, and TLS failed.
+        tls: Tls,
     },
     /// Its address is hidden, and others asked for the same pool.
     Hidden { why: String },
+}
+
+/// The last handshakes that failed, and the errors.
+#[derive(Debug, Default)]
+pub(super) struct Tls {
+    /// It does not trust the server.
+    pub(super) distrust: Option<(Moment, String)>,
+    pub(super) broken: Option<(Moment, String)>,
 }
 
 #[derive(Debug)]
@@ -73,12 +81,17 @@ impl Case<'_> {
         let created = self.created();
         let from = created.map_or(Moment(0), |created| created.minus(CLOCKS));
         let (mut seen, mut other): (Option<Seen>, Option<Seen>) = (None, None);
-        let mut distrust = None;
+        let mut tls = Tls::default();
         for address in &self.addresses() {
             let Some(peer) = logs.peers.get(address) else {
                 continue;
             };
-            distrust = distrust.max(peer.distrust.filter(|at| *at >= from));
+            let last = |old: Option<(Moment, String)>, new: Option<(Moment, usize)>| {
+                let new = new.filter(|(at, _)| *at >= from);
+                old.max(new.map(|(at, text)| (at, logs.text(text).to_owned())))
+            };
+            tls.distrust = last(tls.distrust, peer.distrust);
+            tls.broken = last(tls.broken, peer.broken);
             let of = |is_ignition: bool| {
                 let own: Vec<&Request> = (peer.requests.iter())
                     .filter(|request| request.at >= from && request.is_ignition == is_ignition)
@@ -100,7 +113,7 @@ impl Case<'_> {
         match (seen, other.filter(is_refused)) {
             (Some(seen), _) => Asked::Seen(seen),
             (None, Some(other)) => Asked::Other(other),
-            (None, None) => self.not_seen(from, distrust),
+            (None, None) => self.not_seen(from, tls),
         }
     }
 
@@ -127,7 +140,7 @@ impl Case<'_> {
     }
 
     /// The meaning of no request from any of its addresses.
-    fn not_seen(&mut self, from: Moment, distrust: Option<Moment>) -> Asked {
+    fn not_seen(&mut self, from: Moment, tls: Tls) -> Asked {
         let logs = &self.facts.logs;
         let pool = self.pool();
         let begin = logs.begin();
@@ -157,7 +170,7 @@ impl Case<'_> {
         Asked::Not {
             since,
             is_told_apart: strangers == 0 && (!is_unaddressed || asked == 0),
-            distrust,
+            tls,
         }
     }
 

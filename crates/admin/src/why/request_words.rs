@@ -6,7 +6,7 @@ use super::finding::{Counter, Finding, count, sentence};
 use super::ignition_specs::{images_of_agent, of_agent, of_image};
 use super::moment::{Moment, span};
 use super::report::Stage;
-use super::request_step::Seen;
+use super::request_step::{Seen, Tls};
 use super::server_line::FailureKind;
 use super::way::At;
 use crate::version::ImageVersion;
@@ -145,14 +145,19 @@ impl Case<'_> {
         &mut self,
         since: Moment,
         is_told_apart: bool,
-        distrust: Option<Moment>,
+        tls: &Tls,
         judged: Option<&Judged>,
     ) -> Finding {
         self.see_nothing(since);
         let is_whole = self.missing_logs().is_empty();
         let (finding, is_cause) =
-            self.why_not_asked((since, is_whole && is_told_apart), distrust, judged);
-        if !is_told_apart || !is_cause {
+            self.why_not_asked((since, is_whole && is_told_apart), tls, judged);
+        // Where there are Agents and hosts without a Machine, other clusters are installed.
+        let is_of_others = self.machine.is_none();
+        if is_of_others {
+            self.unseen("whether it joins this cluster: the logs of another's machine-config-servers would have it");
+        }
+        if !is_told_apart || !is_cause || is_of_others {
             self.unread(NOT_ASKED_AGAINST);
             return finding;
         }
@@ -167,13 +172,20 @@ impl Case<'_> {
     fn why_not_asked(
         &mut self,
         (since, is_whole): (Moment, bool),
-        distrust: Option<Moment>,
+        tls: &Tls,
         judged: Option<&Judged>,
     ) -> (Finding, bool) {
         let name = self.name();
         let age = span(self.now.since(since));
+        let reached = tls.distrust.is_some() || tls.broken.is_some();
+        let odd_state = self.odd_state().filter(|_| !reached).map(str::to_owned);
         let begin = if is_whole {
-            format!("{name} is up and has not asked for its config in {age}")
+            let up = if odd_state.is_some() {
+                ""
+            } else {
+                " is up and"
+            };
+            format!("{name}{up} has not asked for its config in {age}")
         } else {
             format!(
                 "{name} has not asked for its config in the last {age}, as far as the logs go back"
@@ -188,8 +200,19 @@ impl Case<'_> {
                 format!("{begin}{why}"),
             )
         };
-        if let Some(at) = distrust {
-            return self.distrusts(at, &made);
+        if let Some((at, error)) = &tls.distrust {
+            return self.distrusts(*at, error, &made);
+        }
+        if let Some((at, error)) = &tls.broken {
+            return (self.breaks_tls(*at, error, &made), true);
+        }
+        if let Some(state) = odd_state {
+            self.unseen("whether its instance runs: the cloud's console");
+            let finding = made(format!(": its instance's state is {state}."));
+            return (
+                finding.next("Look in the cloud's console whether it runs"),
+                false,
+            );
         }
         if let Some(finding) = self.unreadable_pointer(&begin, &step, judged) {
             return (finding, false);
@@ -211,51 +234,6 @@ impl Case<'_> {
     fn curl(&self) -> String {
         let host = self.facts.server_host.as_deref().unwrap_or("API-INT");
         format!("From its network: curl -k https://{host}:22623/healthz")
-    }
-
-    /// A machine that rejects the server's certificate: its Ignition says no more than that, whether for
-    /// its authority, its name or its dates by the machine's clock.
-    fn distrusts(&mut self, at: Moment, made: &dyn Fn(String) -> Finding) -> (Finding, bool) {
-        let when = self.ago(at);
-        self.see(
-            "log of the machine-config-server",
-            Some(at),
-            "TLS: the client rejects the server's certificate (bad certificate)",
-        );
-        let begin =
-            format!(": it reached the machine-config-server {when} and rejects its certificate");
-        if let Some(why) = self.expired_authority() {
-            return (self.about_authority(made(format!("{begin}: {why}."))), true);
-        }
-        match self.trusts_server() {
-            Some(false) => {
-                let why = "its user data trusts another CA than the machine-config-server's";
-                (self.about_authority(made(format!("{begin}: {why}."))), true)
-            }
-            Some(true) => {
-                self.unseen("which of the two: its console has Ignition's error, and its clock");
-                let why = "its user data has the machine-config-server's CA, which leaves the name or the machine's clock";
-                let finding = made(format!("{begin}: {why}."));
-                (self.about_clock(finding), false)
-            }
-            None => {
-                self.unseen(self.no_user_data());
-                let why = "its authority, its name, or its dates by the machine's clock";
-                let finding = made(format!("{begin}: {why}."));
-                let finding = finding.next(format!(
-                    "Compare the CA in its user data with the server's: openssl s_client -showcerts -connect {}:22623",
-                    self.facts.server_host.as_deref().unwrap_or("API-INT")
-                ));
-                (self.about_clock(finding), false)
-            }
-        }
-    }
-
-    fn about_clock(&self, finding: Finding) -> Finding {
-        let host = self.facts.server_host.as_deref().unwrap_or("API-INT");
-        finding
-            .next("Compare the machine's clock with the real time, in its firmware or its hypervisor")
-            .next(format!("Compare the name in its user data's URL with {host}, and with the certificate's subject alternative names: newer releases of Ignition accept no other name"))
     }
 
     /// Puts into the evidence that nothing was asked.
@@ -282,19 +260,20 @@ impl Case<'_> {
         );
     }
 
-    fn no_user_data(&self) -> String {
-        let secret = self.machine.and_then(|machine| machine.source.secret());
-        let secret = secret.unwrap_or("its user data Secret");
-        let namespace = self.machine.map_or("openshift-machine-api", |machine| {
-            &machine.metadata.namespace
-        });
+    pub(super) fn no_user_data(&self) -> String {
+        let Some(machine) = self.machine else {
+            return "its user data, which its installer wrote: its console has Ignition's error"
+                .to_owned();
+        };
+        let secret = machine.source.secret().unwrap_or("of its user data");
+        let namespace = &machine.metadata.namespace;
         format!(
             "its user data: Secret {namespace}/{secret} and the machine-config-server's CA (get secrets, configmaps; must-gathers hide Secrets)"
         )
     }
 
     /// The advice about a CA: it names the ConfigMap that was read.
-    fn about_authority(&self, finding: Finding) -> Finding {
+    pub(super) fn about_authority(&self, finding: Finding) -> Finding {
         let facts = self.facts;
         let present = if !facts.own_authorities.fingerprints.is_empty() {
             "ConfigMap machine-config-server-ca of openshift-machine-config-operator"
@@ -307,7 +286,7 @@ impl Case<'_> {
     }
 
     /// Tells if its user data trusts the machine-config-server; `None` where that was not read.
-    fn trusts_server(&mut self) -> Option<bool> {
+    pub(super) fn trusts_server(&mut self) -> Option<bool> {
         let machine = self.machine?;
         let facts = self.facts;
         let user_data = facts.user_data_of(machine)?;
@@ -351,7 +330,7 @@ impl Case<'_> {
     }
 
     /// A CA that has expired: the one in its user data, or the machine-config-server's own.
-    fn expired_authority(&mut self) -> Option<String> {
+    pub(super) fn expired_authority(&mut self) -> Option<String> {
         let machine = self.machine?;
         let (facts, now) = (self.facts, self.now);
         let expired = |until: Option<Moment>| until.filter(|until| *until < now);

@@ -12,7 +12,16 @@ use skewguard_cluster::kinds::machine_set::MachineSet;
 
 /// The sets and NodePools that lack machines, and say why.
 pub(super) fn sets_without_machines<'a>(facts: &'a Cluster, index: &Index<'a>) -> Vec<Subject<'a>> {
-    let lacks = |set: &&MachineSet| set.wanted() > set.made() && refusal(index, set).is_some();
+    let lacks = |set: &&MachineSet| {
+        let is_own =
+            |(kind, name): &(String, String)| kind == "MachineSet" && *name == set.metadata.name;
+        let is_silent = || {
+            let is_known = index.ground.has_machines && set.replicas_now.is_some();
+            let mut machines = facts.all_machines();
+            is_known && !set.is_mirror && !machines.any(|one| one.owners.iter().any(is_own))
+        };
+        set.wanted() > set.made() && (refusal(index, set).is_some() || is_silent())
+    };
     let sets = facts.all_machine_sets().filter(lacks).map(Subject::Set);
     let pools = facts.node_pools.iter().filter(|pool| {
         let is_empty = !index
@@ -68,8 +77,10 @@ impl Case<'_> {
             if is_one { "is" } else { "are" },
         );
         let Some((source, at, message)) = refusal(self.index, set) else {
+            self.unseen("why: the machineset-controller's log (get pods/log in openshift-machine-api), and Events, which are kept for hours");
             let text = format!("{begin}, and nothing that was read says why.");
-            return Finding::new(Stage::NoInstance, At::Instance, "no Machine is made", text);
+            return Finding::new(Stage::NoInstance, At::Instance, "no Machine is made", text)
+                .next("Read the machineset-controller's log: oc logs -n openshift-machine-api deployment/machine-api-controllers -c machineset-controller");
         };
         self.see(source.clone(), at, message.clone());
         let is_event = source.starts_with("Event");

@@ -147,12 +147,12 @@ fn named<'a>(facts: &'a Cluster, index: &Index<'a>, name: &str) -> Vec<Subject<'
     let (before, own) = name.rsplit_once('/').unwrap_or(("", name));
     let is = |kind: &str, namespace: &str, name: &str| {
         name.eq_ignore_ascii_case(own)
-            && (before.is_empty() || before == namespace || before.eq_ignore_ascii_case(kind))
+            && (before.is_empty() || before == namespace || is_kind(before, kind))
     };
     let by_node = index.node(own).and_then(|node| node.machine.as_deref());
     let of_node = |machine: &Machine| {
         let node = machine.node.as_deref();
-        node == Some(own) && (before.is_empty() || before.eq_ignore_ascii_case("node"))
+        node == Some(own) && (before.is_empty() || is_kind(before, "node"))
             || by_node == Some(&machine.metadata.full_name())
     };
     let machines = facts.all_machines().filter(|machine| index.counts(machine));
@@ -184,6 +184,18 @@ fn named<'a>(facts: &'a Cluster, index: &Index<'a>, name: &str) -> Vec<Subject<'
         is("certificatesigningrequest", "", &request.name) || request.node.as_deref() == Some(own)
     });
     strangers.map(Subject::Request).collect()
+}
+
+/// Tells if oc takes a word for a kind: `machines.machine.openshift.io`, `bmh`.
+fn is_kind(word: &str, kind: &str) -> bool {
+    let word = word.split('.').next().unwrap_or(word).to_ascii_lowercase();
+    let kind = kind.to_ascii_lowercase();
+    let short = match &*kind {
+        "baremetalhost" => "bmh",
+        "certificatesigningrequest" => "csr",
+        _ => &kind,
+    };
+    word == short || word.strip_suffix('s').unwrap_or(&word) == kind
 }
 
 fn hosts_named<'a>(

@@ -9,6 +9,7 @@ mod live;
 mod many;
 mod others;
 mod reading;
+mod signs;
 mod told;
 
 use crate::audit::run;

@@ -35,7 +35,8 @@ fn a_namespace_is_looked_at_alone() {
     assert!(out.starts_with(WAITS), "{out}");
     let (out, _, exit) = super::of_case("no-instance", &["-n", "elsewhere"]);
     assert_eq!(exit, Exit::Done);
-    assert!(out.starts_with("No machine waits"), "{out}");
+    let none = "No machine of namespace elsewhere waits to become a Node.\n";
+    assert!(out.starts_with(none), "{out}");
     let (_, err, exit) = super::of_case("no-instance", &["-n", "elsewhere", WAITS]);
     assert_eq!(exit, Exit::Failed);
     assert!(err.contains("of that name in namespace elsewhere"), "{err}");

@@ -276,8 +276,11 @@ impl ServerLogs {
         let delay = delay(failure);
         let place = candidate(pending, &is_of, delay, at);
         let chosen = place.and_then(|place| pending.remove(place));
-        if failure.kind == FailureKind::Spec {
-            matching.refused.extend(chosen.map(|chosen| chosen.accept));
+        let refused = (failure.kind == FailureKind::Spec)
+            .then_some(chosen)
+            .flatten();
+        if let Some(refused) = refused.filter(|refused| !self.text(refused.accept).is_empty()) {
+            matching.refused.insert(refused.accept);
         } else {
             let (after, is_early) = (matching.count, matching.is_early(at));
             let given = chosen.and_then(|chosen| chosen.peer);
@@ -300,9 +303,10 @@ impl ServerLogs {
         }
     }
 
-    /// Tells if a client of this Accept header is refused for it.
+    /// Tells if a client of this Accept header is refused for it; a line of the oldest form has none.
     fn is_refused(&self, error: &str, accept: usize) -> bool {
-        self.text(accept) == printable_up_to(error, MAX_TEXT)
+        let accept = self.text(accept);
+        accept.is_empty() || accept == printable_up_to(error, MAX_TEXT)
     }
 
     /// An answer that broke off, of this client.

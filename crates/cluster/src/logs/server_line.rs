@@ -151,6 +151,11 @@ pub fn split<'a>(
     line: &'a str,
     year_of: &dyn Fn(u8, u8) -> Option<u16>,
 ) -> (Option<Moment>, &'a str) {
+    // `oc logs --prefix` begins with the pod and the container.
+    let line = match line.strip_prefix("[pod/") {
+        Some(rest) => rest.split_once("] ").map_or(line, |(_, rest)| rest),
+        None => line,
+    };
     // What the kubelet puts before each line; must-gathers have it.
     let (stamp, rest) = match line.split_once(' ') {
         Some((first, rest)) if first.len() >= 20 && first.contains('T') => {
@@ -392,6 +397,11 @@ mod tests {
                 r#"I0911 10:00:00.000000       1 api.go:102] Pool master requested by 192.168.126.12:32780 User-Agent:"Ignition/2.6.0""#,
                 Some("2026-09-11T10:00:00Z"),
                 request("master", "192.168.126.12:32780", "Ignition/2.6.0", ""),
+            ),
+            (
+                r#"[pod/machine-config-server-x7k2p/machine-config-server] I0911 10:00:00.000000       1 api.go:102] Pool worker requested by 10.0.0.5:1234"#,
+                Some("2026-09-11T10:00:00Z"),
+                request("worker", "10.0.0.5:1234", "", ""),
             ),
             (
                 // Cut short.

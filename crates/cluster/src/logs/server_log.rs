@@ -69,8 +69,10 @@ pub struct Peer {
     pub count: usize,
     /// In the order of time.
     pub requests: Vec<Request>,
-    /// The last handshake that the client ended because it does not trust the server.
-    pub distrust: Option<Moment>,
+    /// The last handshake that the client ended because it does not trust the server, and the last that
+    /// failed for another reason: when, and the places of the errors' texts.
+    pub distrust: Option<(Moment, usize)>,
+    pub broken: Option<(Moment, usize)>,
 }
 
 /// The log of one server.
@@ -393,7 +395,7 @@ impl<'a> Reading<'a> {
         self.matching.push(request);
     }
 
-    /// Notes a client that does not trust the server.
+    /// Notes a handshake that failed.
     fn handshake(&mut self, address: Option<IpAddr>, error: &str, at: Moment) {
         let distrusts = [
             "bad certificate",
@@ -402,11 +404,20 @@ impl<'a> Reading<'a> {
             "certificate unknown",
             "expired certificate",
         ];
-        if distrusts.iter().any(|alert| error.contains(alert))
-            && let Some(peer) = address.and_then(|address| self.logs.peer(address))
-        {
-            peer.distrust = peer.distrust.max(Some(at));
-        }
+        // A net error begins with the two addresses.
+        let is_of_net = error.starts_with("read tcp") || error.starts_with("write tcp");
+        let net_error = error.rsplit(": ").next().filter(|_| is_of_net);
+        let is_distrust = distrusts.iter().any(|alert| error.contains(alert));
+        let text = self.logs.keep(net_error.unwrap_or(error));
+        let Some(peer) = address.and_then(|address| self.logs.peer(address)) else {
+            return;
+        };
+        let last = if is_distrust {
+            &mut peer.distrust
+        } else {
+            &mut peer.broken
+        };
+        *last = (*last).max(Some((at, text)));
     }
 }
 

@@ -51,10 +51,12 @@ pub(super) fn render(report: &WhyReport) -> String {
 
 /// What is said where nothing waits: only where all was read that would show it is there none.
 pub(super) fn no_machine(report: &WhyReport) -> String {
+    let of =
+        (report.namespace.as_ref()).map_or(String::new(), |name| format!(" of namespace {name}"));
     let begin = if report.unread.is_empty() {
-        "No machine waits to become a Node"
+        format!("No machine{of} waits to become a Node")
     } else {
-        "In what was read no machine waits to become a Node"
+        format!("In what was read no machine{of} waits to become a Node")
     };
     let young = match report.young {
         0 => ".".to_owned(),

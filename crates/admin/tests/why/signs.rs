@@ -1,0 +1,218 @@
+//! Signs of a machine that does not ask: handshakes that fail, the instance's state, a Node that only its
+//! address makes its own, sets without Machines.
+
+use super::{DATA, Gather, WAITS, only, why};
+use serde_json::{Value, json};
+use skewguard_admin::cli::Exit;
+
+/// A gather of a machine that asks for nothing, and its handshakes' error.
+fn handshake(error: &str) -> Value {
+    let gather = Gather::of("no-request");
+    gather.change(|_, text| text.replace("remote error: tls: bad certificate", error));
+    gather.json()
+}
+
+fn sentence(report: &Value) -> &str {
+    only(report)["sentence"].as_str().unwrap()
+}
+
+fn next(report: &Value) -> String {
+    only(report)["next"].to_string()
+}
+
+/// Go's `crypto/tls` and `net/http`: what a server logs of a client that comes to no request.
+#[test]
+fn a_handshake_that_fails_is_told_with_its_error() {
+    for (error, told, help) in [
+        (
+            "tls: client offered only unsupported versions: [302 301]",
+            "tls: client offered only unsupported versions: [302 301].",
+            "tlsSecurityProfile",
+        ),
+        (
+            "tls: no cipher suite supported by both client and server",
+            "tls: no cipher suite supported by both client and server.",
+            "tlsSecurityProfile",
+        ),
+        (
+            "client sent an HTTP request to an HTTPS server",
+            "client sent an HTTP request to an HTTPS server.",
+            "https://",
+        ),
+        (
+            "read tcp 10.0.0.4:22623->10.0.16.37:45000: read: connection reset by peer",
+            "connection reset by peer.",
+            "MTU",
+        ),
+        ("EOF", "EOF.", "MTU"),
+    ] {
+        let report = handshake(error);
+        let wanted = format!(
+            "it reached the machine-config-server 111 minutes ago, and the TLS handshake failed: {told}"
+        );
+        assert!(sentence(&report).ends_with(&wanted), "{report:#}");
+        assert!(next(&report).contains(help), "{report:#}");
+        let machine = only(&report);
+        assert_eq!(
+            (&machine["stage"], &machine["isCertain"]),
+            (&json!("NoRequest"), &json!(true))
+        );
+    }
+}
+
+/// Clients but Go's say more than `bad certificate`.
+#[test]
+fn an_alert_that_says_more_is_told_with_it() {
+    for (alert, told, never) in [
+        (
+            "unknown certificate authority",
+            "rejects its certificate: its authority.",
+            "clock",
+        ),
+        (
+            "expired certificate",
+            "rejects its certificate: its dates by the machine's clock.",
+            "Compare the CA",
+        ),
+    ] {
+        let report = handshake(&format!("remote error: tls: {alert}"));
+        assert!(sentence(&report).ends_with(told), "{report:#}");
+        assert!(!next(&report).contains(never), "{report:#}");
+        assert_eq!(only(&report)["isCertain"], false);
+    }
+}
+
+/// Words of AWS, Azure, GCP, IBM Cloud, Nutanix and OpenStack.
+#[test]
+fn an_instance_is_up_where_its_state_says_so() {
+    let of = |state: &str| {
+        let gather = Gather::of("no-request");
+        gather.change(|_, text| text.replace("10.0.16.37", "10.0.99.9"));
+        let machine =
+            format!("namespaces/openshift-machine-api/machine.openshift.io/machines/{WAITS}.yaml");
+        let path = gather.dir.path().join(machine);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace(": running", &format!(": {state}"))).unwrap();
+        gather.json()
+    };
+    for state in [
+        "OFF",
+        "PAUSED",
+        "SUSPENDING",
+        "Deleting",
+        "SHELVED_OFFLOADED",
+        "TERMINATED",
+    ] {
+        let report = of(state);
+        assert_eq!(only(&report)["stage"], "NoInstance", "{report:#}");
+        assert_eq!(
+            sentence(&report),
+            format!("{WAITS}'s instance is not up: its state is {state}.")
+        );
+    }
+    for state in ["pending", "Updating", "REPAIRING", "BUILD"] {
+        let report = of(state);
+        assert_eq!(only(&report)["isCertain"], false, "{report:#}");
+        assert_eq!(
+            sentence(&report),
+            format!(
+                "{WAITS} has not asked for its config in 2 hours: its instance's state is {state}."
+            )
+        );
+    }
+    for state in ["Running", "ACTIVE", "poweredOn", "ON"] {
+        assert!(
+            sentence(&of(state)).contains("is up and has not asked"),
+            "{state}"
+        );
+    }
+}
+
+#[test]
+fn a_node_by_its_address_alone_is_not_certain() {
+    let gather = Gather::of("node-not-ready");
+    let path = gather.dir.path();
+    let node = "cluster-scoped-resources/core/nodes/ip-10-0-16-37.ec2.internal.yaml";
+    let text = std::fs::read_to_string(path.join(node)).unwrap();
+    let text = text.replace("ip-10-0-16-37.ec2.internal", "localhost.localdomain");
+    let text = text.replace(
+        "providerID: aws:///us-east-2a/i-0bff87b2026a36e76",
+        "unschedulable: false",
+    );
+    std::fs::write(
+        path.join(node),
+        text.replace("machine.openshift.io/machine:", "example.com/machine:"),
+    )
+    .unwrap();
+    let machine = path.join(format!(
+        "namespaces/openshift-machine-api/machine.openshift.io/machines/{WAITS}.yaml"
+    ));
+    let text = std::fs::read_to_string(&machine).unwrap();
+    std::fs::write(
+        &machine,
+        text.replace("  nodeRef:\n    kind: Node\n", "  nothing:\n"),
+    )
+    .unwrap();
+    let report = gather.json();
+    let found = only(&report);
+    assert_eq!(found["stage"], "NodeNotReady", "{report:#}");
+    assert!(
+        sentence(&report).contains("its Node localhost.localdomain has not been Ready"),
+        "{report:#}"
+    );
+    assert_eq!(found["isCertain"], false);
+    assert_eq!(
+        found["unseen"][0],
+        "whether Node localhost.localdomain is this machine: it has another name, and the machine's address"
+    );
+}
+
+#[test]
+fn oc_s_own_words_name_a_kind() {
+    for name in [
+        "machines",
+        "Machine",
+        "machines.machine.openshift.io",
+        "machine.machine.openshift.io",
+    ] {
+        let name = format!("{name}/{WAITS}");
+        let (text, err, exit) = why(
+            &[&format!("{DATA}/cluster"), &format!("{DATA}/no-instance")],
+            &[&name],
+        );
+        assert_eq!((err.as_str(), exit), ("", Exit::Done), "{name}");
+        assert!(text.starts_with(WAITS), "{text}");
+    }
+}
+
+/// Its Events are gone after some hours.
+#[test]
+fn a_set_that_makes_no_machine_and_says_nothing_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = |replicas: Value| {
+        json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet",
+            "metadata": { "name": "c1-gpu", "namespace": "openshift-machine-api", "creationTimestamp": "2026-08-01T00:00:00Z" },
+            "spec": { "replicas": 3, "template": { "spec": { "providerSpec": { "value": {} } } } }, "status": { "replicas": replicas } })
+    };
+    let report = |set: Value| {
+        let list = |kind: &str, items: &[Value]| json!({ "apiVersion": "v1", "kind": format!("{kind}List"), "items": items });
+        let machines = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineList", "items": [], "metadata": {} });
+        std::fs::write(dir.path().join("machines.json"), machines.to_string()).unwrap();
+        std::fs::write(dir.path().join("sets.json"), list("", &[set]).to_string()).unwrap();
+        super::json(&[dir.path().to_str().unwrap()])
+    };
+    let found = report(set(0.into()));
+    assert_eq!(
+        sentence(&found),
+        "3 Machines of MachineSet c1-gpu are not made, and nothing that was read says why."
+    );
+    assert_eq!(only(&found)["isCertain"], false);
+    assert!(
+        only(&found)["unseen"]
+            .to_string()
+            .contains("machineset-controller's log")
+    );
+    for other in [3.into(), Value::Null] {
+        assert_eq!(report(set(other))["machines"], json!([]));
+    }
+}
