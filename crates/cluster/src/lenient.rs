@@ -5,16 +5,14 @@
 //! text and null say nothing.
 
 use crate::secrets::without_secrets;
-use crate::text::printable;
+use crate::text::{KEPT_MAX, bounded, printable};
 use serde::de::value::StringDeserializer;
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
-use serde_json::{Error, Value};
-use std::cell::RefCell;
-use std::fmt;
-use std::iter::Enumerate;
+use serde_json::Value;
+use serde_path_to_error::{Path, Segment};
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::slice::Iter;
 
 /// The most fields of one object that are named.
@@ -48,26 +46,30 @@ const RAW: &str = "Raw";
 
 /// An object, and its fields of another type, in words.
 pub fn read<T: DeserializeOwned + Default>(object: &Value) -> (T, Vec<String>) {
-    let mut reading = Reading::default();
+    let mut rest = Cow::Borrowed(object);
     let mut words = Vec::new();
     while words.len() < MOST {
         let reader = Reader {
-            value: object,
-            path: &Path::Root,
-            reading: &reading,
+            value: &rest,
             is_raw: false,
         };
+        // The path costs a text for each field.
         if let Ok(read) = T::deserialize(reader) {
             return (read, words);
         }
-        let Some((path, wanted)) = reading.fault.take() else {
+        let Err(fault) = serde_path_to_error::deserialize::<_, T>(reader) else {
             break;
         };
-        if path.is_empty() {
+        let path = fault.path();
+        if path.iter().len() == 0 {
             break;
         }
-        words.push(format!("{} is not {wanted}", printable(&path)));
-        reading.left_out.push(path);
+        let field = bounded(&path.to_string(), KEPT_MAX);
+        words.push(format!("{field} is not {}", fault.inner()));
+        let Some(field) = at(rest.to_mut(), path) else {
+            break;
+        };
+        *field = Value::Null;
     }
     (T::default(), words)
 }
@@ -77,46 +79,38 @@ pub fn known<T: DeserializeOwned + Default>(object: &Value) -> T {
     read(object).0
 }
 
-/// The fields that are left out, and the next one: its path, and its type in the API.
-#[derive(Default)]
-struct Reading {
-    left_out: Vec<String>,
-    fault: RefCell<Option<(String, &'static str)>>,
+/// The value of a path, whose names are printable.
+fn at<'v>(object: &'v mut Value, path: &Path) -> Option<&'v mut Value> {
+    path.iter()
+        .try_fold(object, |value, segment| match segment {
+            Segment::Seq { index } => value.get_mut(*index),
+            Segment::Map { key } => {
+                let mut fields = value.as_object_mut()?.iter_mut();
+                let field = fields.find(|(name, _)| *name == key || printable(name) == *key);
+                field.map(|(_, value)| value)
+            }
+            _ => None,
+        })
 }
 
-/// The place of a value in the object.
-enum Path<'f> {
-    Root,
-    Field(&'f Path<'f>, &'f str),
-    Item(&'f Path<'f>, usize),
-}
+/// The type of a field in its API.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Wanted(&'static str);
 
-impl fmt::Display for Path<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Root => Ok(()),
-            Self::Field(Self::Root, name) => f.write_str(name),
-            Self::Field(around, name) => write!(f, "{around}.{name}"),
-            Self::Item(around, place) => write!(f, "{around}[{place}]"),
-        }
+impl serde::de::Error for Wanted {
+    fn custom<T: Display>(_: T) -> Self {
+        Self("understood")
     }
 }
 
 #[derive(Clone, Copy)]
-struct Reader<'a, 'f> {
+struct Reader<'a> {
     value: &'a Value,
-    path: &'f Path<'f>,
-    reading: &'f Reading,
     is_raw: bool,
 }
 
-impl Reader<'_, '_> {
-    fn wrong<T>(self, wanted: &'static str) -> Result<T, Error> {
-        let mut fault = self.reading.fault.borrow_mut();
-        fault.get_or_insert_with(|| (self.path.to_string(), wanted));
-        Err(Error::custom(wanted))
-    }
-
+impl Reader<'_> {
     fn text(self, text: &str) -> String {
         if self.is_raw {
             text.to_owned()
@@ -125,52 +119,52 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn is_left_out(self) -> bool {
-        let all = &self.reading.left_out;
-        self.value.is_null() || !all.is_empty() && all.contains(&self.path.to_string())
+    fn of(self, value: &Value) -> Reader<'_> {
+        Reader { value, ..self }
     }
 
     fn number<'de, V: Visitor<'de>>(
         self,
         number: &serde_json::Number,
         visitor: V,
-    ) -> Result<V::Value, Error> {
-        match (number.as_u64(), number.as_i64()) {
+    ) -> Result<V::Value, Wanted> {
+        let read: Result<V::Value, Wanted> = match (number.as_u64(), number.as_i64()) {
             (Some(number), _) => visitor.visit_u64(number),
             (None, Some(number)) => visitor.visit_i64(number),
             (None, None) => visitor.visit_f64(number.as_f64().unwrap_or_default()),
-        }
+        };
+        read.map_err(|_| Wanted("a number"))
     }
 }
 
 /// The value where it is of this type, else a fault.
 macro_rules! typed {
     ($($method:ident: $is:ident, $wanted:literal;)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wanted> {
             if !self.value.$is() {
-                return self.wrong($wanted);
+                return Err(Wanted($wanted));
             }
-            self.deserialize_any(visitor).or_else(|_| self.wrong($wanted))
+            self.deserialize_any(visitor)
         })*
     };
 }
 
-impl<'de> Deserializer<'de> for Reader<'_, '_> {
-    type Error = Error;
+impl<'de> Deserializer<'de> for Reader<'_> {
+    type Error = Wanted;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wanted> {
         match self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
             Value::Number(number) => self.number(number, visitor),
             Value::String(text) => visitor.visit_string(self.text(text)),
             Value::Array(items) => visitor.visit_seq(Items {
-                items: items.iter().enumerate(),
+                items: items.iter(),
                 around: self,
             }),
             Value::Object(fields) => visitor.visit_map(Fields {
                 fields: fields.iter(),
-                field: None,
+                value: &Value::Null,
                 around: self,
             }),
         }
@@ -200,11 +194,11 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
         _: &'static str,
         _: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Error> {
+    ) -> Result<V::Value, Wanted> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wanted> {
         match self.value {
             Value::Null => visitor.visit_none(),
             Value::String(text) if text.is_empty() => visitor.visit_none(),
@@ -216,14 +210,14 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Error> {
+    ) -> Result<V::Value, Wanted> {
         visitor.visit_newtype_struct(Reader {
             is_raw: self.is_raw || name == RAW,
             ..self
         })
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wanted> {
         visitor.visit_unit()
     }
 
@@ -232,73 +226,47 @@ impl<'de> Deserializer<'de> for Reader<'_, '_> {
     }
 }
 
-struct Items<'a, 'f> {
-    items: Enumerate<Iter<'a, Value>>,
-    around: Reader<'a, 'f>,
+struct Items<'a> {
+    items: Iter<'a, Value>,
+    around: Reader<'a>,
 }
 
-impl<'de> SeqAccess<'de> for Items<'_, '_> {
-    type Error = Error;
+impl<'de> SeqAccess<'de> for Items<'_> {
+    type Error = Wanted;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Error> {
-        for (place, value) in self.items.by_ref() {
-            let path = Path::Item(self.around.path, place);
-            let item = Reader {
-                value,
-                path: &path,
-                ..self.around
-            };
-            if !item.is_left_out() {
-                let read = seed.deserialize(item);
-                return read.map(Some).or_else(|_| item.wrong("understood"));
-            }
-        }
-        Ok(None)
+    ) -> Result<Option<S::Value>, Wanted> {
+        let item = self.items.find(|value| !value.is_null());
+        let item = item.map(|value| seed.deserialize(self.around.of(value)));
+        item.transpose()
     }
 }
 
-struct Fields<'a, 'f> {
+struct Fields<'a> {
     fields: serde_json::map::Iter<'a>,
-    field: Option<(&'a str, &'a Value)>,
-    around: Reader<'a, 'f>,
+    value: &'a Value,
+    around: Reader<'a>,
 }
 
-impl<'de> MapAccess<'de> for Fields<'_, '_> {
-    type Error = Error;
+impl<'de> MapAccess<'de> for Fields<'_> {
+    type Error = Wanted;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Error> {
-        for (name, value) in self.fields.by_ref() {
-            let path = Path::Field(self.around.path, name);
-            let field = Reader {
-                value,
-                path: &path,
-                ..self.around
-            };
-            if !field.is_left_out() {
-                self.field = Some((name, value));
-                let name = self.around.text(name);
-                return seed.deserialize(StringDeserializer::new(name)).map(Some);
-            }
-        }
-        Ok(None)
+    ) -> Result<Option<S::Value>, Wanted> {
+        let field = self.fields.find(|(_, value)| !value.is_null());
+        let name = field.map(|(name, value)| {
+            self.value = value;
+            seed.deserialize(StringDeserializer::new(self.around.text(name)))
+        });
+        name.transpose()
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
-        let (name, value) = self.field.take().unwrap_or(("", &Value::Null));
-        let path = Path::Field(self.around.path, name);
-        let field = Reader {
-            value,
-            path: &path,
-            ..self.around
-        };
-        let read = seed.deserialize(field);
-        read.or_else(|_| field.wrong("understood"))
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Wanted> {
+        seed.deserialize(self.around.of(self.value))
     }
 }
 
@@ -330,11 +298,12 @@ mod tests {
         let (sample, words) = read::<Sample>(&json!({
             "spec": { "replicas": "two", "name": "a\nb", "raw": "a\nb", "is_on": true, "other": 1 },
             "names": ["a", 2, null, "b"],
-            "labels": { "x": "y", "z": [] },
+            "labels": { "x": "y", "z": [], "\n": 1.5 },
         }));
         assert_eq!(
             words,
             [
+                "labels.\\n is not a text",
                 "labels.z is not a text",
                 "names[1] is not a text",
                 "spec.replicas is not a number"
@@ -355,8 +324,8 @@ mod tests {
         assert!(words.is_empty(), "{words:?}");
         assert_eq!(sample.spec.name, None);
         for object in [json!([]), json!("x"), json!(null)] {
-            let (sample, _) = read::<Sample>(&object);
-            assert!(sample.names.is_empty());
+            let (sample, words) = read::<Sample>(&object);
+            assert!(sample.names.is_empty() && words.is_empty());
         }
     }
 }
