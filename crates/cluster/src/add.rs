@@ -4,10 +4,12 @@ use crate::aleph;
 use crate::cluster::{Cluster, Purpose};
 use crate::files::staged::{Staged, Staging};
 use crate::kinds::fields::{str_at, text_at};
+use crate::kinds::file_names::kind_of_file;
+use crate::kinds::groups::{INFRASTRUCTURE, REQUEST, SECRET};
 use crate::kinds::image;
-use crate::kinds::kind_table::{self, INFRASTRUCTURE, Kind, SECRET};
+use crate::kinds::kind::Kind;
+use crate::kinds::kind_table;
 use crate::kinds::metadata::Metadata;
-use crate::kinds::others;
 use crate::kinds::stream::images_of_streams;
 use crate::kinds::user_data::{self, UserData};
 use crate::text::printable;
@@ -86,7 +88,7 @@ impl Cluster {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let (group, kind) = match kind {
             "" => kind_in_link(object)
-                .or_else(|| kind_table::kind_of_file(&self.staged.file.place))
+                .or_else(|| kind_of_file(&self.staged.file.place))
                 .unwrap_or_default(),
             kind => (group, kind),
         };
@@ -102,7 +104,8 @@ impl Cluster {
         let is_one_of_many =
             self.purpose == Purpose::Nodes && kind_table::is_one_of_many(group, kind);
         if is_of_file && is_kept && !is_one_of_many && has_name(object) {
-            self.doubles += usize::from(!self.staged.add(group, kind, object));
+            let is_set = kind_table::is_of_sets(group, kind);
+            self.doubles += usize::from(!self.staged.add((group, kind), is_set, object));
         } else if is_one_of_many || self.is_new(group, kind, object) {
             self.add_named(group, kind, object);
         } else {
@@ -122,7 +125,7 @@ impl Cluster {
         let kind = match kind {
             "" if begins(&["machines", "machine.json"]) && !begins(&["machinesets"]) => "Machine",
             "" if begins(&["nodes"]) => "Node",
-            "" if begins(&["certificatesigningrequests", "csr"]) => kind_table::REQUEST,
+            "" if begins(&["certificatesigningrequests", "csr"]) => REQUEST,
             kind => kind,
         };
         self.empty.insert(kind.to_owned());
@@ -158,10 +161,9 @@ impl Cluster {
             let kind = if kind.is_empty() { OBJECT } else { kind };
             let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
             self.not_understood.push(Unread {
-                what: what.trim_end().to_owned(),
-                why,
                 hides_sets: is_set && !is_kept,
                 makes_nodes: is_set && is_kept,
+                ..Unread::new(what.trim_end(), why)
             });
         }
     }
@@ -208,7 +210,7 @@ impl Cluster {
                 Vec::new()
             }
             None => {
-                let maker = others::not_understood(group, kind, object);
+                let maker = maker_not_understood(group, kind, object);
                 self.not_understood.extend(maker);
                 return Ok(Vec::new());
             }
@@ -234,6 +236,21 @@ impl Cluster {
         self.infrastructure
             .insert((printable(kind), namespace, name), image);
     }
+}
+
+/// An object of a kind that may make machines and is not understood; `None` where it makes none.
+fn maker_not_understood(group: &str, kind: &str, object: &Value) -> Option<Unread> {
+    if !kind_table::is_unknown_maker(group, kind) {
+        return None;
+    }
+    let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
+    let group = printable(group);
+    let why =
+        format!("what its API group {group} makes nodes from is not understood for this kind");
+    Some(Unread {
+        makes_nodes: true,
+        ..Unread::new(what.trim_end(), why)
+    })
 }
 
 pub fn no_json(error: serde_json::Error) -> String {

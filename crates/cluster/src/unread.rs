@@ -6,6 +6,9 @@ use serde::Serialize;
 /// At most this many objects that could not be understood are named.
 pub const MAX_NOT_UNDERSTOOD: usize = 100;
 
+/// Consequence where user data could not be read.
+const ESTIMATED: &str = "; the Ignition version of the user data is then an estimate, by the release that the cluster was installed as";
+
 /// Objects that could not be read, and why.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -18,4 +21,32 @@ pub struct Unread {
     /// It was read, and is of a kind that makes nodes and is not understood.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub makes_nodes: bool,
+    /// It is user data, whose Ignition version the audit estimates.
+    #[serde(skip)]
+    pub is_estimated: bool,
+}
+
+impl Unread {
+    /// Something that hides no sets.
+    pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            why: why.into(),
+            hides_sets: false,
+            makes_nodes: false,
+            is_estimated: false,
+        }
+    }
+
+    /// The same, where sets may be missing because of it.
+    #[must_use]
+    pub fn hiding_sets(self, hides_sets: bool) -> Self {
+        Self { hides_sets, ..self }
+    }
+
+    /// Says that what user data would have said is an estimate.
+    pub fn estimate(&mut self) {
+        self.why += ESTIMATED;
+        self.is_estimated = true;
+    }
 }

@@ -43,7 +43,7 @@ pub(super) fn versions(
         majors.dedup();
         one_major(lint, &at, &majors, several_pools);
         let [low, high] =
-            [&minimum, &maximum].map(|bound| Some(families::release(&bound.as_ref()?.1)?.major));
+            [&minimum, &maximum].map(|bound| Some(bound.as_ref()?.1.release()?.major));
         majors_in_bounds(
             lint,
             &at,
@@ -69,7 +69,7 @@ fn above_release(lint: &mut Lint, at: &Located<'_>, minimum: &VersionBound, rele
     let Some(own) = published::newest_of(release).and_then(|image| image.rhel) else {
         return;
     };
-    let minimum = families::release(minimum);
+    let minimum = minimum.release();
     if minimum.and_then(|minimum| compare_rhel(minimum, own)) == Some(Ordering::Greater) {
         let message = format!(
             "the minimum {} is newer than RHEL {own} of {release}, which the limit is for: its own images are refused",
@@ -163,7 +163,7 @@ pub(super) fn rhcos_version(lint: &mut Lint, at: &Located<'_>) {
                 format!("there is no RHEL {rhel}: the last minor of a major is {LAST_MINOR}");
             lint.error(at, "ImplausibleVersion", message, RHEL);
         }
-        Some(bound) => match families::release(&bound) {
+        Some(bound) => match bound.release() {
             Some(RhelVersion { major, .. }) if major > LAST_MAJOR => {
                 published::no_images(lint, at, &format!("RHEL {major}"), RHEL);
             }

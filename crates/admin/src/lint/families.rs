@@ -6,7 +6,7 @@ use super::wording::not_a_version;
 use crate::policy::VersionBound;
 use crate::policy::fields::{self, version_bound};
 use crate::policy::json::{Located, Object};
-use crate::version::{ImageVersion, OsFamily, RhelVersion, compare_rhel};
+use crate::version::{ImageVersion, OsFamily, compare_rhel};
 use std::cmp::Ordering;
 
 /// Newest CentOS Stream.
@@ -56,9 +56,9 @@ pub(super) fn minima(lint: &mut Lint, limit: &Object<'_>) {
         let order = match (&low, &high) {
             (VersionBound::Image(low), VersionBound::Image(_)) => high.compare(low, family),
             // A release stands for all of its builds.
-            _ => release(&low)
-                .zip(release(&high))
-                .and_then(|(low, high)| compare_rhel(low, high)),
+            _ => {
+                (low.release().zip(high.release())).and_then(|(low, high)| compare_rhel(low, high))
+            }
         };
         if order != Some(Ordering::Greater) {
             continue;
@@ -74,14 +74,6 @@ pub(super) fn minima(lint: &mut Lint, limit: &Object<'_>) {
         );
         let help = "exchange them, or remove one";
         lint.error(&minimum, "MinimumAboveMaximum", message, help);
-    }
-}
-
-/// The release that a bound names, or that of its version.
-pub(crate) fn release(bound: &VersionBound) -> Option<RhelVersion> {
-    match bound {
-        VersionBound::Release(release) => Some(*release),
-        VersionBound::Image(image) => image.os_release(),
     }
 }
 
@@ -102,7 +94,7 @@ pub(super) fn version(lint: &mut Lint, at: &Located<'_>, family: OsFamily) {
     } else {
         0
     };
-    match (release(&bound), bound) {
+    match (bound.release(), bound) {
         (Some(release), _) if release.major > last.saturating_add(later) => {
             published::no_images(lint, at, &format!("{what} {}", release.major), help(family));
         }

@@ -1,7 +1,6 @@
 //! Limits that are newer than every image that has been published: they refuse all there are.
 
 use super::Lint;
-use super::families::release;
 use crate::data::PUBLISHED;
 use crate::policy::VersionBound;
 use crate::policy::json::Located;
@@ -70,7 +69,7 @@ fn newest_below(bound: &VersionBound) -> Option<(RhelVersion, &'static ImageVers
         let images = RHCOS.iter().filter(|image| image.rhel.is_some_and(is_of));
         images.max()
     };
-    let rhel = release(bound)?;
+    let rhel = bound.release()?;
     let of_major = newest(&|of| of.major == rhel.major)?;
     if compare_rhel(rhel, of_major.rhel?) == Some(Ordering::Greater) {
         let major = RhelVersion {

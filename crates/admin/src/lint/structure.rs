@@ -1,7 +1,7 @@
 //! Checks against the schema of a policy: its fields, which of them are required, and their types.
 
 use super::shape::{JsonType, Shape};
-use super::wording::{consequence, is_in_issue, link, nearest, plain_text, unknown_field};
+use super::wording::{consequence, is_in_issue, link, missing, nearest, plain_text, unknown_field};
 use super::{Lint, START, bounds, families, issues, machine};
 use crate::policy::fields::WHEN;
 use crate::policy::json::Located;
@@ -116,18 +116,6 @@ fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
             check(lint, &at, field);
         }
     }
-}
-
-/// Reports that a required field is missing.
-pub(super) fn missing(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape, name: &str) {
-    let then = match at.path.as_str() {
-        "" => String::new(),
-        path => format!(": {}", consequence(path)),
-    };
-    let example = shape.properties.get(name).and_then(Shape::example);
-    let message = format!("the required field {name} is missing{then}");
-    let help = format!("add \"{name}\": {}", example.unwrap_or_default());
-    lint.error(at, "MissingField", message, help);
 }
 
 fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {

@@ -1,8 +1,8 @@
 //! A Machine, a host or an agent without a Node, and what belongs to it (pure).
 
+use super::evidence::Evidence;
 use super::index::Index;
 use super::moment::Moment;
-use super::report::Evidence;
 use super::way::At;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::agent::Agent;

@@ -9,8 +9,7 @@ use super::case::Case;
 use super::explain::Judged;
 use super::finding::{Finding, ago};
 use super::moment::{Moment, span};
-use super::report::Stage;
-use super::way::At;
+use super::way::{At, Stage};
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::report::{Progress, Report};
 

@@ -5,18 +5,15 @@ use super::finding::{Counter, Finding};
 use super::index::Index;
 use super::log_report::log_report;
 use super::moment::Moment;
-use super::report::{Explanation, Stage, WhyReport};
+use super::report::{Explanation, WhyReport};
 use super::request_step::Asked;
 use super::sets::sets_without_machines;
 use super::subjects::{Subjects, all_named, strangers, waiting};
-use super::way::At;
+use super::way::{At, Stage};
 use crate::API_VERSION;
 use crate::audit::{Origin, Unread};
 use skewguard_cluster::cluster::Cluster;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The longest time that a machine takes to become a Node where nothing is wrong.
-pub(super) const YOUNG: u64 = 600;
 
 /// The audit's word on the image of a machine's set.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +79,7 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     }
     let mut unread = question.unread;
     if is_of_all && machines.is_empty() {
-        unread.extend(index.ground.missing());
+        unread.extend(index.ground.all_missing());
     }
     Ok(WhyReport {
         api_version: API_VERSION,

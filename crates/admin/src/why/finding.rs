@@ -5,9 +5,10 @@
 //! and everything that could say otherwise was read, too.
 
 use super::case::Case;
+use super::ground::NeededKind;
 use super::moment::{Moment, span};
-use super::report::{Mark, Stage, Step};
-use super::way::At;
+use super::way::{At, Mark, Stage, Step};
+use crate::audit::Unread;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -41,14 +42,16 @@ impl Counter {
 
     /// What was not read of it, and by what it could be; none where all was.
     fn missing(self, case: &Case<'_>) -> Vec<String> {
-        let unless =
-            |is_read: bool, what: &str| (!is_read).then(|| what.to_owned()).into_iter().collect();
-        let ground = &case.index.ground;
+        let unread = |kind| {
+            let unread = case.index.ground.missing(kind);
+            let words = |unread: &Unread| format!("{}: {}", unread.what, unread.why);
+            unread.iter().map(words).collect()
+        };
         match self {
             Self::Itself => Vec::new(),
-            Self::Machines => unless(ground.has_machines, NO_MACHINES),
-            Self::Nodes => unless(ground.has_nodes, NO_NODES),
-            Self::Requests => unless(ground.has_requests, NO_REQUESTS),
+            Self::Machines => unread(NeededKind::Machines),
+            Self::Nodes => unread(NeededKind::Nodes),
+            Self::Requests => unread(NeededKind::Requests),
             Self::ServerLogs => case.missing_logs(),
             Self::Host => case.missing_host().into_iter().collect(),
         }
@@ -65,11 +68,6 @@ impl Case<'_> {
         }
     }
 }
-
-pub(super) const NO_NODES: &str = "Nodes: none was read (list nodes; oc get nodes -o json)";
-pub(super) const NO_MACHINES: &str =
-    "Machines: none was read (list machines; oc get machines.machine.openshift.io -A -o json)";
-pub(super) const NO_REQUESTS: &str = "certificate requests: none was read (list certificatesigningrequests; oc adm inspect certificatesigningrequests)";
 
 /// Something that was read and says so, and what could say otherwise and was read, too.
 // Only `Finding::proved` makes one.

@@ -2,11 +2,10 @@
 
 use super::case::Case;
 use super::claims::CONSOLE;
-use super::explain::{Judged, YOUNG};
-use super::finding::{Counter, Finding, NO_REQUESTS};
-use super::report::Stage;
+use super::explain::Judged;
+use super::finding::{Counter, Finding};
 use super::request_step::Seen;
-use super::way::At;
+use super::way::{At, Stage, YOUNG};
 
 impl Case<'_> {
     /// It was served, and nothing was seen of it since. That nothing was is no cause: it stays
@@ -107,7 +106,7 @@ impl Case<'_> {
     /// A certificate request under another name, where certificate requests were read.
     pub(super) fn after_config(&mut self, seen: &Seen) -> Option<Finding> {
         if !self.index.ground.has_requests {
-            self.unseen(NO_REQUESTS);
+            self.unread(&[Counter::Requests]);
             return None;
         }
         self.of_another_name(seen.last.at)

@@ -1,61 +1,17 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
-use super::finding::{NO_MACHINES, NO_NODES, NO_REQUESTS};
+use super::deletion::Deletion;
+use super::ground::Ground;
 use super::moment::Moment;
-use super::remade::Deletion;
-use crate::audit::Unread;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::host::Host;
-use skewguard_cluster::kinds::kind_table::{CERTIFICATES, MACHINE_API, REQUEST};
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::report::Report;
 use skewguard_cluster::kinds::request::CertificateRequest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-
-/// The kinds that were read, if there are any objects of them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ground {
-    pub(super) has_machines: bool,
-    pub(super) has_nodes: bool,
-    pub(super) has_requests: bool,
-}
-
-impl Ground {
-    fn new(facts: &Cluster) -> Self {
-        // A list as the API server gave it, or without items, says that there is none.
-        let is_listed =
-            |group, kind: &'static str| facts.has_all(group, kind) || facts.empty.contains(kind);
-        Self {
-            has_machines: facts.all_machines().next().is_some()
-                || is_listed(MACHINE_API, "Machine"),
-            has_nodes: facts.all_nodes().next().is_some() || is_listed("", "Node"),
-            has_requests: !facts.requests.is_empty() || is_listed(CERTIFICATES, REQUEST),
-        }
-    }
-
-    /// The kinds that were not read, without which something more may wait.
-    pub(super) fn missing(self) -> Vec<Unread> {
-        let kinds = [
-            (self.has_machines, NO_MACHINES),
-            (self.has_nodes, NO_NODES),
-            (self.has_requests, NO_REQUESTS),
-        ];
-        let missing = kinds.into_iter().filter(|(is_read, _)| !is_read);
-        let unread = missing.map(|(_, what)| {
-            let (what, why) = what.split_once(": ").unwrap_or((what, ""));
-            Unread {
-                what: what.to_owned(),
-                why: why.to_owned(),
-                hides_sets: false,
-                makes_nodes: false,
-            }
-        });
-        unread.collect()
-    }
-}
 
 /// A node that is nobody's, by its requests for a first certificate.
 #[derive(Debug, Clone, Copy)]

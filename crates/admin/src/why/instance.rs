@@ -3,8 +3,7 @@
 use super::case::{Case, Subject};
 use super::finding::{Counter, Finding, sentence};
 use super::moment::span;
-use super::report::Stage;
-use super::way::At;
+use super::way::{At, Stage};
 use skewguard_cluster::kinds::agent::Agent;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;

@@ -8,9 +8,12 @@
 mod advice;
 mod case;
 mod claims;
+mod deletion;
+mod evidence;
 mod explain;
 mod finding;
 mod first_boot;
+mod ground;
 mod handshake;
 mod hosted;
 mod index;
@@ -31,4 +34,5 @@ use skewguard_cluster::logs::{ignition_server, server_line, server_log};
 use skewguard_cluster::moment;
 
 pub(crate) use explain::{Judged, JudgedSets, Question, why};
-pub(crate) use report::{Explanation, Mark, Stage, WhyReport};
+pub(crate) use report::{Explanation, WhyReport};
+pub(crate) use way::{Mark, Stage};

@@ -3,8 +3,7 @@
 use super::case::Case;
 use super::finding::{Counter, Finding, count, sentence};
 use super::moment::span;
-use super::report::Stage;
-use super::way::At;
+use super::way::{At, Stage};
 use skewguard_cluster::kinds::metadata::Condition;
 use skewguard_cluster::kinds::node::Node;
 

@@ -4,8 +4,7 @@
 use super::case::{Case, Subject};
 use super::finding::{Counter, Finding, ago, count, sentence};
 use super::moment::{Moment, span};
-use super::report::Stage;
-use super::way::At;
+use super::way::{At, Stage};
 use skewguard_cluster::kinds::request::CertificateRequest;
 
 /// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,

@@ -1,50 +1,14 @@
 //! Machines that a health check deletes and their set makes anew, again and again (pure).
 
 use super::case::Case;
+use super::deletion::Deletion;
 use super::finding::{Finding, count};
 use super::index::Index;
-use super::moment::{Moment, span};
-use super::report::Stage;
-use skewguard_cluster::kinds::event::Event;
+use super::moment::span;
+use super::way::Stage;
 use skewguard_cluster::kinds::health_check::HealthCheck;
 use skewguard_cluster::kinds::machine::Machine;
 use std::collections::BTreeMap;
-
-/// A Machine that a health check deleted, by the Event about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Deletion<'a> {
-    machine: &'a str,
-    at: Option<Moment>,
-    check: Option<&'a str>,
-    /// It had a Node; unknown where the Event does not say.
-    had_node: Option<bool>,
-}
-
-impl<'a> Deletion<'a> {
-    /// Of `Machine NAMESPACE/CHECK/MACHINE/NODE has been remediated by …`, where NODE is empty for a
-    /// Machine that had none.
-    pub(super) fn of(event: &'a Event) -> Option<Self> {
-        if event.reason != "MachineDeleted" || event.kind != "Machine" {
-            return None;
-        }
-        let names = event.message.strip_prefix("Machine ");
-        let names = names.and_then(|rest| rest.split_once(" has been remediated"));
-        let mut parts = names.map(|(names, _)| names.split('/').skip(1));
-        let check = parts.as_mut().and_then(Iterator::next);
-        let node = parts.and_then(|mut parts| parts.nth(1));
-        Some(Self {
-            machine: &event.name,
-            at: event.last,
-            check: check.filter(|check| !check.is_empty()),
-            had_node: node.map(|node| !node.is_empty()),
-        })
-    }
-
-    /// The set that made it, by its name.
-    pub(super) fn set(&self) -> Option<&'a str> {
-        self.machine.rsplit_once('-').map(|(set, _)| set)
-    }
-}
 
 /// The Machines of a Machine's set that a health check deleted, each once.
 fn deleted<'a>(index: &Index<'a>, machine: &Machine) -> Vec<Deletion<'a>> {

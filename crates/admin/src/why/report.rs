@@ -1,6 +1,8 @@
 //! The answer of `why`, serialised as `WhyReport`: fields are only ever added.
 
+use super::evidence::Evidence;
 use super::finding::Proof;
+use super::way::{Stage, Step};
 use crate::audit::{Origin, Unread};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,62 +29,6 @@ pub(crate) struct WhyReport {
     pub(crate) server_log: LogReport,
     /// Things that could not be read, and why.
     pub(crate) unread: Vec<Unread>,
-}
-
-/// The stage that a machine reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
-pub(crate) enum Stage {
-    /// It is deleted and made again before it can join.
-    BeingRemade,
-    /// There is no instance.
-    NoInstance,
-    /// The instance has not asked for its config.
-    NoRequest,
-    /// The machine-config-server did not serve its config.
-    RequestRefused,
-    /// skewguard holds it back.
-    Refused,
-    /// It got its config, and its first boot is not over.
-    FirstBoot,
-    /// The kubelet waits for its certificate.
-    NoCertificate,
-    /// The Node is there, and not Ready or not linked.
-    NodeNotReady,
-    /// It cannot be told from what was read.
-    Unknown,
-    /// It is a Node.
-    Joined,
-}
-
-/// The result of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
-pub(crate) enum Mark {
-    Done,
-    /// Here it stopped.
-    Stopped,
-    /// It did not come to it.
-    NotReached,
-    Unknown,
-}
-
-/// A step on the way to a Node.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
-pub(crate) struct Step {
-    pub(crate) name: &'static str,
-    pub(crate) mark: Mark,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) text: String,
-}
-
-/// A statement, and its source.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
-pub(crate) struct Evidence {
-    /// The object and its field, or the log.
-    pub(crate) source: String,
-    /// RFC 3339 in UTC; absent where it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) time: Option<String>,
-    pub(crate) text: String,
 }
 
 /// The reason why a machine is no Node.

@@ -5,10 +5,9 @@ use super::explain::Judged;
 use super::finding::{Counter, Finding, count, sentence};
 use super::ignition_specs::{images_of_agent, of_agent, of_image};
 use super::moment::{Moment, span};
-use super::report::Stage;
 use super::request_step::{Seen, Tls};
 use super::server_line::FailureKind;
-use super::way::At;
+use super::way::{At, Stage};
 use crate::version::ImageVersion;
 
 /// What could say otherwise where a request was refused.

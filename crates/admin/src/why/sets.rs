@@ -5,8 +5,7 @@ use super::finding::{Counter, Finding, ago, sentence};
 use super::hosted::is_invalid;
 use super::index::Index;
 use super::moment::Moment;
-use super::report::Stage;
-use super::way::At;
+use super::way::{At, Stage};
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::machine_set::MachineSet;
 

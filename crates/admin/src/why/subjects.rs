@@ -1,10 +1,10 @@
 //! Everything that should become a Node, and is none (pure).
 
 use super::case::{Case, Subject};
-use super::explain::YOUNG;
 use super::index::Index;
 use super::moment::Moment;
 use super::remade::is_remade;
+use super::way::YOUNG;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;

@@ -1,6 +1,11 @@
-//! The steps on the way to a Node (pure).
+//! The way to a Node: its steps, and the stages that a machine reached (pure).
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::iter::successors;
+
+/// The longest time that a machine takes to become a Node where nothing is wrong.
+pub(super) const YOUNG: u64 = 600;
 
 /// A step on the way to a Node, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,4 +48,49 @@ impl At {
             Self::Node => "Node",
         }
     }
+}
+
+/// The stage that a machine reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+pub(crate) enum Stage {
+    /// It is deleted and made again before it can join.
+    BeingRemade,
+    /// There is no instance.
+    NoInstance,
+    /// The instance has not asked for its config.
+    NoRequest,
+    /// The machine-config-server did not serve its config.
+    RequestRefused,
+    /// skewguard holds it back.
+    Refused,
+    /// It got its config, and its first boot is not over.
+    FirstBoot,
+    /// The kubelet waits for its certificate.
+    NoCertificate,
+    /// The Node is there, and not Ready or not linked.
+    NodeNotReady,
+    /// It cannot be told from what was read.
+    Unknown,
+    /// It is a Node.
+    Joined,
+}
+
+/// The result of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
+pub(crate) enum Mark {
+    Done,
+    /// Here it stopped.
+    Stopped,
+    /// It did not come to it.
+    NotReached,
+    Unknown,
+}
+
+/// A step on the way to a Node.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) mark: Mark,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) text: String,
 }

@@ -157,7 +157,8 @@ fn in_every_form(items: &[Value], set: &Value) {
         "replacesRunning" => "CAREFUL, this replaces machines that run",
         "reinstalls" => "CAREFUL, this takes machines down that run",
         "isReverted" => "A change by hand does not last",
-        _ => return,
+        "nextMachineOnly" | "needsFirst" => return,
+        effect => panic!("{effect} is not known here"),
     };
     for form in [
         "text", "wide", "json", "yaml", "html", "markdown", "junit", "csv",

@@ -2,9 +2,9 @@
 
 use super::repository;
 use skewguard_cluster::cluster::Purpose;
-use skewguard_cluster::kinds::kind_table::{
-    CLUSTER_API_NAMESPACE, INFRASTRUCTURE, KINDS, Kind, REPORTS_NAMESPACE, Which,
-};
+use skewguard_cluster::kinds::groups::{CLUSTER_API_NAMESPACE, INFRASTRUCTURE, REPORTS_NAMESPACE};
+use skewguard_cluster::kinds::kind::{Kind, Which};
+use skewguard_cluster::kinds::kind_table::KINDS;
 use std::collections::BTreeSet;
 
 /// A right that reading takes.

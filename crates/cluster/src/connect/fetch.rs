@@ -5,10 +5,9 @@ use super::stranger::{self, stranger};
 use crate::cluster::Cluster;
 use crate::cluster::Purpose;
 use crate::kinds::fields::{list_at, str_at, text_at};
-use crate::kinds::kind_table::{
-    CLUSTER_API_NAMESPACE, ESTIMATED, INFRASTRUCTURE, Kind, REPORTS_NAMESPACE, Request, SECRET,
-    Which, asked_for,
-};
+use crate::kinds::groups::{CLUSTER_API_NAMESPACE, INFRASTRUCTURE, REPORTS_NAMESPACE, SECRET};
+use crate::kinds::kind::{Kind, Request, Which};
+use crate::kinds::kind_table::asked_for;
 use crate::kinds::machine::Machine;
 use crate::text::printable;
 use crate::unread::Unread;
@@ -88,7 +87,7 @@ pub async fn fetch(
         if let (SECRET, Which::One(_, name)) = (resource.kind, resource.which) {
             for unread in reader.unread.iter_mut().skip(before) {
                 unread.what = format!("Secret {name}");
-                unread.why += ESTIMATED;
+                unread.estimate();
             }
         }
     }
@@ -221,12 +220,8 @@ impl<'a> ListReader<'a> {
                 "the list expired while it was read: try again".to_owned()
             }
         };
-        self.unread.push(Unread {
-            what,
-            why,
-            hides_sets,
-            makes_nodes: false,
-        });
+        self.unread
+            .push(Unread::new(what, why).hiding_sets(hides_sets));
         Ok(())
     }
 

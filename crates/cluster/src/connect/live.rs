@@ -6,7 +6,8 @@ use crate::connect::fetch::{FetchProgress, fetch_for_nodes, fetch_more, fetch_te
 use crate::connect::server::{NODE_TABLE, Server};
 use crate::kinds::fields::{list_at, str_at, text_at};
 use crate::kinds::groups::{APPROVER_NAMESPACE, MCO_NAMESPACE, SECRET};
-use crate::kinds::kind_table::{Kind, Request, row};
+use crate::kinds::kind::{Kind, Request};
+use crate::kinds::kind_table::row;
 use crate::kinds::node::{Node, NodeObject};
 use crate::lenient;
 use crate::moment::Moment;
@@ -175,12 +176,7 @@ fn nodes_to_read(
 }
 
 fn not_read(what: &str, why: String) -> Unread {
-    Unread {
-        what: what.to_owned(),
-        why,
-        hides_sets: false,
-        makes_nodes: false,
-    }
+    Unread::new(what, why)
 }
 
 /// The pods of the ignition server of a hosted control plane.

@@ -29,10 +29,7 @@ pub fn cut_short(group: &str, kind: &str, object: &Value, ends_line: bool) -> Op
     } else {
         return None;
     };
-    Some(Unread {
-        what: format!("{} {}", printable(kind), Metadata::of(object).full_name()),
-        why: format!("{why}; `oc get -o yaml` prints all of it"),
-        hides_sets: true,
-        makes_nodes: false,
-    })
+    let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
+    let why = format!("{why}; `oc get -o yaml` prints all of it");
+    Some(Unread::new(what, why).hiding_sets(true))
 }

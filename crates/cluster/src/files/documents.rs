@@ -145,12 +145,9 @@ impl Cluster {
         let Some(name) = text_at(document, "/metadata/name") else {
             return false;
         };
-        self.not_understood.push(Unread {
-            what: format!("{OBJECT} {name}"),
-            why: "has no kind, and is skipped: `oc get -o json` prints what is read".to_owned(),
-            hides_sets: true,
-            makes_nodes: false,
-        });
+        let why = "has no kind, and is skipped: `oc get -o json` prints what is read";
+        let unread = Unread::new(format!("{OBJECT} {name}"), why).hiding_sets(true);
+        self.not_understood.push(unread);
         true
     }
 

@@ -2,7 +2,7 @@
 //! or what the printed commands gathered.
 
 use super::archive::{is_unnamed, may_have_objects};
-use crate::kinds::kind_table::{is_in_path, is_name_of_one, kind_of_file};
+use crate::kinds::file_names::{is_in_path, is_name_of_one, kind_of_file};
 use serde::de::IgnoredAny;
 use std::fs;
 use std::io::Error;

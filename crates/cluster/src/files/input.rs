@@ -6,7 +6,7 @@ use crate::cluster::{Cluster, Purpose};
 use crate::file::{cause, name as named};
 use crate::files::gathers::Gathers;
 use crate::files::staged::SourceFile;
-use crate::kinds::kind_table::is_in_file;
+use crate::kinds::file_names::is_in_file;
 use crate::logs::read::{is_log, is_log_text};
 use crate::text::printable;
 use crate::unread::Unread;
@@ -129,13 +129,10 @@ fn read_within(
     let of_insights = reader.of_insights;
     let mut unread = reader.unread;
     if of_insights > 0 {
-        unread.push(Unread {
-            what: format!("insights-data, files: {of_insights}"),
-            why: "copies of the Insights Operator; --from reads one where it is named by itself"
-                .to_owned(),
-            hides_sets: false,
-            makes_nodes: false,
-        });
+        unread.push(Unread::new(
+            format!("insights-data, files: {of_insights}"),
+            "copies of the Insights Operator; --from reads one where it is named by itself",
+        ));
     }
     unread
 }
@@ -273,12 +270,7 @@ impl InputReader<'_> {
         if self.is_elsewhere(place) {
             return;
         }
-        self.unread.push(Unread {
-            what,
-            why,
-            hides_sets: true,
-            makes_nodes: false,
-        });
+        self.unread.push(Unread::new(what, why).hiding_sets(true));
     }
 
     fn file(&mut self, path: &Path, is_named: bool) -> Result<(), String> {

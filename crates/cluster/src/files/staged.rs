@@ -2,8 +2,7 @@
 //! different times, and a person may have named files of different clusters.
 
 use crate::kinds::fields::{str_at, text_at};
-use crate::kinds::kind_table::CONFIG;
-use crate::kinds::kind_table::is_of_sets;
+use crate::kinds::groups::CONFIG;
 use crate::kinds::metadata::Metadata;
 use crate::text::printable;
 use crate::unread::{MAX_NOT_UNDERSTOOD, Unread};
@@ -48,9 +47,9 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Takes an object, unless a newer one of its name was read; returns whether it is the first, or
-    /// the same once more.
-    pub fn add(&mut self, group: &str, kind: &str, object: &Value) -> bool {
+    /// Takes an object of a group and kind, unless a newer one of its name was read; returns whether it is
+    /// the first, or the same once more. Sets of machines must not be mixed up.
+    pub fn add(&mut self, (group, kind): (&str, &str), is_set: bool, object: &Value) -> bool {
         self.clusters.add(&self.file, group, kind, object);
         let Metadata {
             namespace, name, ..
@@ -58,7 +57,7 @@ impl Staged {
         let new = Staging {
             group: group.to_owned(),
             kind: kind.to_owned(),
-            json: without_ballast(group, kind, object).to_string(),
+            json: without_ballast(is_set || kind == "BareMetalHost", object).to_string(),
             version: str_at(object, "/metadata/resourceVersion")
                 .and_then(|version| version.parse().ok()),
             uid: text_at(object, "/metadata/uid").unwrap_or_default(),
@@ -72,14 +71,9 @@ impl Staged {
         if new.version == old.version && new.json == old.json {
             return true;
         }
-        if let Some(why) = conflict(old, &new) {
+        if let Some(why) = conflict(old, &new, is_set) {
             let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
-            let unread = Unread {
-                what,
-                why: why.to_owned(),
-                hides_sets: is_of_sets(group, kind),
-                makes_nodes: false,
-            };
+            let unread = Unread::new(what, why).hiding_sets(is_set);
             if self.conflicts.len() < MAX_NOT_UNDERSTOOD && !self.conflicts.contains(&unread) {
                 self.conflicts.push(unread);
             }
@@ -92,9 +86,9 @@ impl Staged {
 }
 
 /// Question that cannot be decided between two objects of one name.
-fn conflict(old: &Staging, new: &Staging) -> Option<&'static str> {
+fn conflict(old: &Staging, new: &Staging, is_set: bool) -> Option<&'static str> {
     let is_other = !old.uid.is_empty() && !new.uid.is_empty() && old.uid != new.uid;
-    if is_other && is_of_sets(&old.group, &old.kind) {
+    if is_other && is_set {
         Some(
             "was read twice, with different uids: it was made anew, or is another cluster's; audit each gather by itself",
         )
@@ -109,11 +103,10 @@ fn conflict(old: &Staging, new: &Staging) -> Option<&'static str> {
 
 /// The object without what is large and says nothing to the audit: who manages which field says who
 /// keeps a set.
-fn without_ballast(group: &str, kind: &str, object: &Value) -> Value {
+fn without_ballast(is_managed: bool, object: &Value) -> Value {
     let mut object = object.clone();
-    let is_kept = is_of_sets(group, kind) || kind == "BareMetalHost";
     let fields = [("/metadata", "managedFields"), ("/status", "images")];
-    for (place, field) in fields.into_iter().skip(usize::from(is_kept)) {
+    for (place, field) in fields.into_iter().skip(usize::from(is_managed)) {
         let fields = object.pointer_mut(place).and_then(Value::as_object_mut);
         if let Some(fields) = fields {
             fields.remove(field);

@@ -21,6 +21,9 @@ pub const SKEWGUARD: &str = "skewguard.dev";
 
 pub const NODE_POOL: &str = "NodePool";
 
+/// Kind of certificate requests.
+pub const REQUEST: &str = "CertificateSigningRequest";
+
 /// Kind of user data.
 pub const SECRET: &str = "Secret";
 

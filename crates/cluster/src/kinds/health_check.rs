@@ -1,6 +1,6 @@
 //! Health checks of Machines (pure).
 
-use super::kind_table::CLUSTER_API;
+use super::groups::CLUSTER_API;
 use super::machine::Machine;
 use super::metadata::{Metadata, ObjectMeta};
 use crate::moment::go_duration;

@@ -248,12 +248,10 @@ pub fn config_map(all: &mut Cluster, object: &Value) -> Vec<String> {
     match (of("/metadata/namespace"), of("/metadata/name")) {
         (MCO_NAMESPACE, OWN_IMAGES) => match own_images(object) {
             Ok(images) => all.own_images = images,
-            Err(error) => all.not_understood.push(Unread {
-                what: format!("ConfigMap {MCO_NAMESPACE}/{OWN_IMAGES}"),
-                why: printable(&error.to_string()),
-                hides_sets: false,
-                makes_nodes: false,
-            }),
+            Err(error) => all.not_understood.push(Unread::new(
+                format!("ConfigMap {MCO_NAMESPACE}/{OWN_IMAGES}"),
+                printable(&error.to_string()),
+            )),
         },
         (MCO_NAMESPACE, SERVER_CA) => add_authorities(&mut all.own_authorities, object),
         ("kube-system", ROOT_CA) => add_authorities(&mut all.root_authorities, object),

@@ -1,239 +1,18 @@
-//! The kinds of objects that are read of a cluster: one row says how a kind is asked for and where, what is
-//! missing without it, and what is kept of it (pure). Requests, rights, scripts and the names of files
-//! come from it.
+//! The kinds of objects that are read of a cluster, a row for each (pure). Requests, rights, scripts and the
+//! names of files come from it.
 
 use super::fields::text_at;
-pub use super::groups::*;
+use super::groups::*;
 use super::karpenter::{EC2, HOSTED_CLASS};
-use super::keep::{self, Keep};
+use super::keep;
+use super::kind::{Kind, Which};
 use super::stream::OWN_IMAGES;
 use crate::cluster::Purpose;
 use crate::unread::Unread;
 use serde_json::Value;
-use std::path::Path;
-
-/// A kind of objects.
-#[derive(Debug, Clone, Copy)]
-pub struct Kind {
-    /// The API group; empty for the core.
-    pub group: &'static str,
-    /// `None` for the one that the server prefers.
-    pub version: Option<&'static str>,
-    /// The plural; empty for what is not asked for.
-    pub plural: &'static str,
-    pub kind: &'static str,
-    pub which: Which,
-    /// Whom it is read for.
-    pub purpose: Purpose,
-    /// Sets of machines are missing where it cannot be read.
-    pub hides_sets: bool,
-    /// It is a set, or a pool, that makes nodes.
-    is_set: bool,
-    /// Objects on a server have `spec` and `status`: their controllers write it at once.
-    pub is_complete: bool,
-    /// Keeps what is needed of an object, and returns its fields of another type, in words.
-    pub keep: Keep,
-}
-
-/// The objects of a kind that are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
-    All,
-    /// The one of this name, in a namespace if the kind has them.
-    One(Option<&'static str>, &'static str),
-    /// Those in these namespaces.
-    In(&'static [&'static str]),
-    /// The pods of a namespace with this label, and the log of this container.
-    Logs(&'static str, &'static str, &'static str),
-}
-
-impl Kind {
-    /// All objects of a group and version, which is empty for the one that the server prefers.
-    const fn all(
-        group: &'static str,
-        version: &'static str,
-        plural: &'static str,
-        kind: &'static str,
-        keep: Keep,
-    ) -> Self {
-        Self {
-            group,
-            version: match version.as_bytes() {
-                [] => None,
-                _ => Some(version),
-            },
-            plural,
-            kind,
-            which: Which::All,
-            purpose: Purpose::Sets,
-            hides_sets: false,
-            is_set: false,
-            is_complete: false,
-            keep,
-        }
-    }
-
-    /// A kind that is kept where it is read, and not asked for.
-    const fn unasked(group: &'static str, kind: &'static str, keep: Keep) -> Self {
-        Self::all(group, "", "", kind, keep)
-    }
-
-    /// A kind of a group that makes nodes which makes none itself.
-    const fn no_maker(group: &'static str, kind: &'static str) -> Self {
-        Self::unasked(group, kind, keep::nothing)
-    }
-
-    /// Only the object of this name.
-    const fn one(mut self, namespace: Option<&'static str>, name: &'static str) -> Self {
-        self.which = Which::One(namespace, name);
-        self
-    }
-
-    /// Only some of them, for what says why a machine is no Node.
-    const fn for_nodes(mut self, which: Which) -> Self {
-        (self.which, self.purpose) = (which, Purpose::Nodes);
-        self
-    }
-
-    const fn hides_sets(mut self) -> Self {
-        self.hides_sets = true;
-        self
-    }
-
-    const fn complete(mut self) -> Self {
-        self.is_complete = true;
-        self
-    }
-
-    const fn set(mut self) -> Self {
-        (self.hides_sets, self.is_set) = (true, true);
-        self
-    }
-
-    /// Tells whether the cluster is asked for it.
-    pub fn is_asked_for(&self) -> bool {
-        !self.plural.is_empty()
-    }
-
-    /// Name for oc and RBAC: `machines.machine.openshift.io`.
-    pub fn name(&self) -> String {
-        if self.group.is_empty() {
-            self.plural.to_owned()
-        } else {
-            format!("{}.{}", self.plural, self.group)
-        }
-    }
-
-    /// The `apiVersion` of its objects.
-    pub fn api_version(&self, version: &str) -> String {
-        match self.group {
-            "" => version.to_owned(),
-            group => format!("{group}/{version}"),
-        }
-    }
-
-    /// The path of its objects, or those of a namespace, on an API server.
-    pub fn path(&self, version: &str, namespace: Option<&str>) -> String {
-        let base = if self.group.is_empty() { "api" } else { "apis" };
-        let namespace = namespace.map_or_else(String::new, |name| format!("/namespaces/{name}"));
-        format!(
-            "/{base}/{}{namespace}/{}",
-            self.api_version(version),
-            self.plural
-        )
-    }
-
-    /// The requests that read it.
-    pub fn requests(&self, version: &str) -> Vec<Request> {
-        let name = self.name();
-        let request = |name: String, path: String, namespace: Option<&str>| Request {
-            name,
-            path,
-            api_version: self.api_version(version),
-            kind: self.kind,
-            namespace: namespace.map(str::to_owned),
-            is_list: true,
-        };
-        let of_namespace = |namespace: &str| {
-            let path = self.path(version, Some(namespace));
-            request(format!("{name} in {namespace}"), path, Some(namespace))
-        };
-        match self.which {
-            Which::All => vec![request(name, self.path(version, None), None)],
-            Which::In(namespaces) => namespaces.iter().map(|all| of_namespace(all)).collect(),
-            Which::Logs(namespace, ..) => vec![of_namespace(namespace)],
-            Which::One(namespace, one) => {
-                let path = format!("{}/{one}", self.path(version, namespace));
-                let name = match self.purpose {
-                    Purpose::Sets => name,
-                    Purpose::Nodes => format!("{name} {one}"),
-                };
-                vec![Request {
-                    is_list: false,
-                    ..request(name, path, namespace)
-                }]
-            }
-        }
-    }
-
-    /// The namespaces whose objects alone are read.
-    fn namespaces(&self) -> Vec<&'static str> {
-        match self.which {
-            Which::All | Which::One(None, _) => Vec::new(),
-            Which::One(Some(namespace), _) | Which::Logs(namespace, ..) => vec![namespace],
-            Which::In(namespaces) => namespaces.to_vec(),
-        }
-    }
-
-    /// The lines of the script that gather it.
-    fn gather(&self) -> String {
-        let (name, plural) = (self.name(), self.plural);
-        match (self.which, self.purpose) {
-            (Which::All, _) => format!("gather {name} -A\n"),
-            (Which::One(None, one), Purpose::Sets) => format!("gather {name} {one}\n"),
-            (Which::One(Some(namespace), one), Purpose::Sets) => {
-                format!("gather {name} -n {namespace} {one}\n")
-            }
-            (Which::One(None, one), Purpose::Nodes) => {
-                format!("keep {one}.json get {name} {one} -o json\n")
-            }
-            (Which::One(Some(namespace), one), Purpose::Nodes) => {
-                format!("keep {one}.json get {name} -n {namespace} {one} -o json\n")
-            }
-            (Which::In(namespaces), _) => {
-                let keep = |namespace: &&str| {
-                    format!("keep {plural}-{namespace}.json get {name} -n {namespace} -o json\n")
-                };
-                namespaces.iter().map(keep).collect()
-            }
-            (Which::Logs(namespace, label, container), _) => format!(
-                "keep {plural}-{namespace}.json get {name} -n {namespace} -l {label} -o json\n\
-                 logs {namespace} {label} {container}\n"
-            ),
-        }
-    }
-}
-
-/// A list, or one object, of an API server.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// As oc and RBAC name it.
-    pub name: String,
-    pub path: String,
-    pub api_version: String,
-    pub kind: &'static str,
-    pub namespace: Option<String>,
-    pub is_list: bool,
-}
-
-/// Consequence where user data could not be read.
-pub const ESTIMATED: &str = "; the Ignition version of the user data is then an estimate, by the release that the cluster was installed as";
 
 /// Kinds that there are many objects of, none of which is read from several gathers.
 const EVENT: &str = "Event";
-
-/// Kind of certificate requests.
-pub const REQUEST: &str = "CertificateSigningRequest";
 
 /// The kinds, but for the infrastructure of the Cluster API, which the server names.
 pub const KINDS: &[Kind] = &[
@@ -498,21 +277,6 @@ pub fn is_one_of_many(group: &str, kind: &str) -> bool {
     matches!((group, kind), ("" | EVENTS, EVENT) | ("", "Pod"))
 }
 
-/// Tells whether a file of this path may have objects of a kind of this name, for what says why a machine
-/// is no Node: those of some kinds are read in some namespaces alone.
-pub fn is_in_file(path: &Path, kind: &str) -> bool {
-    let rows = || asked_for(Purpose::Nodes).filter(|row| row.purpose == Purpose::Nodes);
-    let is_namespaced = |row: &&Kind| !row.namespaces().is_empty();
-    let mut parts = path.iter().skip_while(|part| *part != "namespaces");
-    let namespace = parts.nth(1).and_then(|part| part.to_str());
-    let is_near = || {
-        let mut all = rows().filter(is_namespaced);
-        all.any(|row| namespace.is_some_and(|name| row.namespaces().contains(&name)))
-    };
-    let mut own = rows().filter(|row| row.kind == kind);
-    own.any(|row| !is_namespaced(&row) || namespace.is_none() || is_near())
-}
-
 /// The row of a kind.
 pub fn row(group: &str, kind: &str) -> Option<&'static Kind> {
     let is_it = |row: &&Kind| row.group == group && row.kind == kind;
@@ -537,50 +301,6 @@ pub fn is_unknown_maker(group: &str, kind: &str) -> bool {
     is_maker && row(group, kind).is_none()
 }
 
-/// Tells whether a file of this path has objects of these kinds, as `oc adm inspect` and the printed
-/// commands name files.
-pub fn is_in_path(path: &str) -> bool {
-    let mut named = asked_for(Purpose::Sets).filter(|kind| !kind.group.is_empty());
-    let is_named = |Kind { group, plural, .. }: &Kind| {
-        path.contains(&format!("/{group}/{plural}")) || path.contains(&format!("/{plural}.{group}"))
-    };
-    named.any(is_named)
-        || path.contains("/karpenter.")
-        || path.contains(INFRASTRUCTURE)
-        || MAKERS
-            .iter()
-            .any(|group| path.contains(&format!("/{group}/")))
-}
-
-/// Tells whether objects of a kind of this name are read, whatever their group is.
-pub fn is_name_of_one(kind: &str) -> bool {
-    let ends = ["Machine", "MachineTemplate", "MachinePool", "NodeClass"];
-    ends.iter().any(|end| kind.ends_with(end))
-        || asked_for(Purpose::Sets).any(|row| row.kind == kind)
-}
-
-/// Group and kind of the object in a file of an Insights archive, where it does not say them: what
-/// typed clients list has none (openshift/insights-operator, `docs/gathered-data.md`).
-pub fn kind_of_file(place: &Path) -> Option<(&'static str, &'static str)> {
-    let place = place.with_extension("");
-    let mut parts = place.iter().rev().map_while(|part| part.to_str());
-    let [name, folder, above] = [(); 3].map(|()| parts.next().unwrap_or_default());
-    match (folder, name) {
-        ("config", "version") => return Some((CONFIG, "ClusterVersion")),
-        ("config", "infrastructure") => return Some((CONFIG, "Infrastructure")),
-        ("node", _) if above == "config" => return Some(("", "Node")),
-        ("clusteroperator", _) if above == "config" => return Some((CONFIG, "ClusterOperator")),
-        _ => {}
-    }
-    // `machines/NAME`, or `machines/NAMESPACE/NAME`.
-    let is_it = |kind: &&Kind| {
-        let is_kept = matches!(kind.group, MACHINE_API | MACHINE_CONFIG);
-        is_kept && [folder, above].contains(&kind.plural)
-    };
-    let kind = asked_for(Purpose::Sets).find(is_it)?;
-    Some((kind.group, kind.kind))
-}
-
 /// The API groups that make nodes. A kind of theirs that is not understood is named.
 pub const MAKERS: [&str; 4] = [MACHINE_API, CLUSTER_API, HYPERSHIFT, METAL];
 
@@ -589,74 +309,10 @@ pub fn unread(status: &Value) -> Unread {
     let what = text_at(status, "/details/kind").unwrap_or_else(|| "an object".to_owned());
     let known = asked_for(Purpose::Nodes).find(|kind| kind.name() == what);
     let why = text_at(status, "/message").unwrap_or_else(|| "the server failed".to_owned());
-    let is_user_data = known.is_some_and(|kind| kind.kind == SECRET);
-    Unread {
-        why: why.trim_end().to_owned() + if is_user_data { ESTIMATED } else { "" },
-        hides_sets: known.is_none_or(|kind| kind.hides_sets),
-        makes_nodes: false,
-        what,
+    let hides_sets = known.is_none_or(|kind| kind.hides_sets);
+    let mut unread = Unread::new(what, why.trim_end()).hiding_sets(hides_sets);
+    if known.is_some_and(|kind| kind.kind == SECRET) {
+        unread.estimate();
     }
-}
-
-/// A shell script that makes joined nodes label themselves, one after another.
-pub const LABELS: &str = include_str!("labels.sh");
-
-/// A shell script that collects the aleph files of joined nodes.
-pub const ALEPHS: &str = include_str!("alephs.sh");
-
-/// A shell script that gathers the objects, and for some purposes logs. A resource that the cluster does not
-/// have leaves no file, one that cannot be read a `Status`.
-pub fn commands(purpose: Purpose) -> String {
-    let mut script = include_str!("gather.sh").to_owned();
-    for kind in asked_for(Purpose::Sets).filter(|kind| kind.kind != SECRET) {
-        script += &kind.gather();
-    }
-    script += include_str!("user-data.sh");
-    let mut more = String::new();
-    if purpose == Purpose::Nodes {
-        more += include_str!("gather-nodes.sh");
-        let own = asked_for(purpose).filter(|kind| kind.purpose == purpose);
-        more.extend(own.map(Kind::gather));
-    }
-    script += &format!(
-        "rm -f objects/*.{INFRASTRUCTURE}.json\n\
-         for kind in $(printf '%s\\n' \"$kinds\" | grep -E 'machines\\.{0}|machinepools\\.{0}|machinetemplates\\.{0}'); do\n  gather \"$kind\" -A\ndone\n{more}\
-         if [ -n \"$failed\" ]; then\n  echo \"not read:$failed; the audit will say so\" >&2\n  exit 1\nfi\n",
-        INFRASTRUCTURE.replace('.', "\\.")
-    );
-    script
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_some_namespaces_of_a_gather_are_read() {
-        for (path, kind, wanted) in [
-            (
-                "g/namespaces/openshift-machine-api/core/events.yaml",
-                "Event",
-                true,
-            ),
-            (
-                "g/namespaces/openshift-etcd/core/events.yaml",
-                "Event",
-                false,
-            ),
-            ("events.json", "Event", true),
-            (
-                "g/cluster-scoped-resources/x.yaml",
-                "CertificateSigningRequest",
-                true,
-            ),
-            (
-                "g/namespaces/openshift-etcd/core/services.yaml",
-                "Service",
-                false,
-            ),
-        ] {
-            assert_eq!(is_in_file(Path::new(path), kind), wanted, "{path}");
-        }
-    }
+    unread
 }

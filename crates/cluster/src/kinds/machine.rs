@@ -1,7 +1,7 @@
 //! Machines of both APIs, and the source of what a spec or a template makes (pure).
 
+use super::groups::{CLUSTER_API, KARPENTER};
 use super::image::{self, Image};
-use super::kind_table::KARPENTER;
 use super::metadata::{Condition, Metadata, ObjectMeta, bounded};
 use super::names;
 use crate::lenient::{Raw, message_if_any};
@@ -221,7 +221,7 @@ impl Machine {
     }
 
     pub fn is_of_cluster_api(&self) -> bool {
-        self.group == super::kind_table::CLUSTER_API
+        self.group == CLUSTER_API
     }
 
     /// Leaves out what says why it is no Node.

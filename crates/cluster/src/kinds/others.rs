@@ -1,11 +1,7 @@
-//! Objects that make no nodes of the cluster's, or are not understood (pure).
+//! Objects that make no nodes of the cluster's (pure).
 
 use super::fields::{list_at, text_at};
-use super::kind_table::is_unknown_maker;
-use super::metadata::Metadata;
 use crate::names::some_of;
-use crate::text::printable;
-use crate::unread::Unread;
 use serde_json::Value;
 
 /// Objects that are left out, and said to be.
@@ -50,19 +46,4 @@ fn os_image(image: &Value) -> Option<String> {
     let words = ["/openshiftVersion", "/cpuArchitecture"].map(|path| text_at(image, path));
     let words: Vec<String> = words.into_iter().flatten().collect();
     Some(format!("{version} ({})", words.join(", ")))
-}
-
-/// An object of a kind that may make machines and is not understood; `None` where it makes none.
-pub fn not_understood(group: &str, kind: &str, object: &Value) -> Option<Unread> {
-    if !is_unknown_maker(group, kind) {
-        return None;
-    }
-    let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
-    let group = printable(group);
-    Some(Unread {
-        what: what.trim_end().to_owned(),
-        why: format!("what its API group {group} makes nodes from is not understood for this kind"),
-        hides_sets: false,
-        makes_nodes: true,
-    })
 }

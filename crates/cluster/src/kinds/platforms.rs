@@ -6,7 +6,7 @@
 //! of the Machine API; the machine specs of the Cluster API's providers.
 
 use super::fields::{list_at, text_at};
-use super::site::{self, Scope, of_every_site};
+use super::scope::{self, Scope, of_every_site};
 use crate::platform::Platform;
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ const AZURE: AuditRow = AuditRow {
         Text("azure.imageID"),
         Urn("azure.image.azureMarketplace"),
     ],
-    scope: site::azure,
+    scope: scope::azure,
     kept_since: Some(21),
     control_plane_kept_since: Some(22),
     ..ROW
@@ -108,7 +108,7 @@ const GCP: AuditRow = AuditRow {
     machine: &[Text("image")],
     unnamed: "disks[].image",
     node_pool: &[Text("gcp.image")],
-    scope: site::gcp,
+    scope: scope::gcp,
     kept_since: Some(17),
     control_plane_kept_since: Some(22),
     ..ROW
@@ -117,7 +117,7 @@ const GCP: AuditRow = AuditRow {
 const IBM_CLOUD: AuditRow = AuditRow {
     provider_spec: &[Text("image")],
     machine: &[Text("image.name"), Text("image.id")],
-    scope: site::ibm_cloud,
+    scope: scope::ibm_cloud,
     ..ROW
 };
 
@@ -130,7 +130,7 @@ const KUBEVIRT: AuditRow = AuditRow {
 const LIBVIRT: AuditRow = AuditRow {
     provider_spec: &[Text("volume.baseVolumeID")],
     unnamed: "volume.baseVolumeID",
-    scope: site::libvirt,
+    scope: scope::libvirt,
     ..ROW
 };
 
@@ -143,7 +143,7 @@ const METAL: AuditRow = AuditRow {
 const NUTANIX: AuditRow = AuditRow {
     provider_spec: &[Text("image.name"), Text("image.uuid")],
     machine: &[Text("image.name"), Text("image.uuid")],
-    scope: site::nutanix,
+    scope: scope::nutanix,
     ..ROW
 };
 
@@ -157,14 +157,14 @@ const OPENSTACK: AuditRow = AuditRow {
     ],
     node_pool: &[Text("openstack.imageName")],
     is_in_release: true,
-    scope: site::openstack,
+    scope: scope::openstack,
     ..ROW
 };
 
 const OVIRT: AuditRow = AuditRow {
     provider_spec: &[Text("template_name")],
     unnamed: "template_name",
-    scope: site::ovirt,
+    scope: scope::ovirt,
     ..ROW
 };
 
@@ -173,7 +173,7 @@ const POWERVS: AuditRow = AuditRow {
     machine: &[Text("image.name"), Text("image.id")],
     node_pool: &[Text("powervs.image.id"), Text("powervs.image.name")],
     is_in_release: true,
-    scope: site::powervs,
+    scope: scope::powervs,
     ..ROW
 };
 
@@ -181,7 +181,7 @@ const VSPHERE: AuditRow = AuditRow {
     provider_spec: &[Text("template")],
     machine: &[Text("template")],
     unnamed: "template",
-    scope: site::vsphere,
+    scope: scope::vsphere,
     kept_since: Some(21),
     ..ROW
 };

@@ -7,5 +7,6 @@ pub mod ignition_server;
 pub mod log_lines;
 mod matching;
 pub mod read;
+mod reading;
 pub mod server_line;
 pub mod server_log;

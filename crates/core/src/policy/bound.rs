@@ -101,6 +101,14 @@ impl Bound {
 }
 
 impl VersionBound {
+    /// The release that it names, or that of its version.
+    pub fn release(&self) -> Option<RhelVersion> {
+        match self {
+            Self::Release(release) => Some(*release),
+            Self::Image(image) => image.os_release(),
+        }
+    }
+
     /// Compares an image with it; `None` where that says too little.
     pub fn compare(&self, image: &ImageVersion, family: OsFamily) -> Option<Ordering> {
         match (self, family) {

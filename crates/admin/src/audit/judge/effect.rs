@@ -9,12 +9,12 @@
 //! it; `NodePoolManagement`); openshift/machine-config-operator (`upgradeStubIgnitionIfRequired`);
 //! Cluster API ("Updating Machine Infrastructure"); Karpenter ("Drift").
 
+use super::candidate::can_be_managed;
+use super::change::Remedy;
 use super::image_versions::Lookup;
-use super::remedy::Remedy;
-use super::sets::{RELEASE_IMAGE, Set};
-use super::upkeep;
+use super::set::{RELEASE_IMAGE, Set};
 use super::user_data::Stub;
-use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, NODE_POOL};
+use crate::audit::cluster::groups::{CLUSTER_API, HYPERSHIFT, NODE_POOL};
 use crate::audit::results::effect::{Effect, EffectKind, STAYS};
 use crate::audit::results::some_of;
 use crate::platform::Platform;
@@ -253,7 +253,7 @@ fn is_converted(set: &Set, objects: &Objects) -> bool {
     is_since
         && set.owner.is_none()
         && !set.is_left_alone
-        && upkeep::can_be_managed(set.kind, set.image.platform, release)
+        && can_be_managed(set.kind, set.image.platform, release)
 }
 
 /// The operator sets its own image again.

@@ -7,7 +7,7 @@
 //! `INFRA-base` (libvirt).
 
 use super::published_images;
-use super::sets::Set;
+use super::set::Set;
 use crate::audit::results::set::Estimate;
 use crate::audit::results::upkeep::Keeper;
 use crate::platform::Platform;

@@ -1,10 +1,10 @@
 //! Ways to learn an unknown version (pure).
 
 use super::image_versions::Lookup;
-use super::sets::Set;
+use super::set::Set;
 use super::swapped::HELP;
 use super::upkeep_rules as rules;
-use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
+use crate::audit::cluster::groups::{HYPERSHIFT, NODE_POOL};
 use crate::audit::results::set::KnownBy;
 use crate::platform::Platform;
 
@@ -72,7 +72,19 @@ pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str
                 Some(Platform::Gcp) if rules::is_of_rhcos_cloud(&set.image) => STREAMS,
                 Some(Platform::Azure) if image.starts_with('/') => UPLOADED,
                 Some(Platform::Gcp) => UPLOADED,
-                _ => JOIN,
+                None
+                | Some(
+                    Platform::Azure
+                    | Platform::IbmCloud
+                    | Platform::KubeVirt
+                    | Platform::Libvirt
+                    | Platform::Metal
+                    | Platform::Nutanix
+                    | Platform::OpenStack
+                    | Platform::Ovirt
+                    | Platform::PowerVs
+                    | Platform::VSphere,
+                ) => JOIN,
             };
             let is_unread = set.nodes_unread && !set.path.is_empty();
             Some(if is_unread { unread } else { read })

@@ -1,6 +1,6 @@
 //! Objects that were not read, and are named by what was (pure).
 
-use crate::audit::cluster::kind_table::MACHINE_API;
+use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::results::{Unread, full_name, some_of};
 use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,12 +45,9 @@ fn sets(objects: &Objects) -> Vec<Unread> {
         } else {
             "Machines are"
         };
-        Unread {
-            what: format!("{kind} {}", full_name(namespace, name)),
-            why: format!("it was not read, and {count} {machines} of it"),
-            hides_sets: true,
-            makes_nodes: false,
-        }
+        let what = format!("{kind} {}", full_name(namespace, name));
+        let why = format!("it was not read, and {count} {machines} of it");
+        Unread::new(what, why).hiding_sets(true)
     };
     unread.into_iter().map(to_unread).collect()
 }
@@ -69,13 +66,11 @@ fn machines(objects: &Objects) -> Option<Unread> {
         .filter_map(|node| node.machine.as_deref())
         .filter(|machine| !read.contains(machine.rsplit('/').next().unwrap_or(machine)))
         .collect();
-    (!missing.is_empty()).then(|| Unread {
-        what: format!("Machine {}", some_of(&missing)),
-        why: match missing.len() {
-            1 => "it was not read, though a Node names it".to_owned(),
-            _ => "they were not read, though Nodes name them".to_owned(),
-        },
-        hides_sets: true,
-        makes_nodes: false,
-    })
+    let why = match missing.len() {
+        0 => return None,
+        1 => "it was not read, though a Node names it",
+        _ => "they were not read, though Nodes name them",
+    };
+    let what = format!("Machine {}", some_of(&missing));
+    Some(Unread::new(what, why).hiding_sets(true))
 }

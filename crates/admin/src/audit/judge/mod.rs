@@ -2,7 +2,9 @@
 
 pub(crate) mod amis;
 pub(crate) mod births;
+mod candidate;
 pub(crate) mod change;
+mod choice;
 pub(crate) mod effect;
 pub(crate) mod estimate;
 mod horizon;
@@ -18,6 +20,7 @@ pub(crate) mod platform_fixes;
 pub(crate) mod published;
 mod published_images;
 pub(crate) mod remedy;
+mod set;
 pub(crate) mod sets;
 pub(crate) mod skew;
 pub(crate) mod swapped;

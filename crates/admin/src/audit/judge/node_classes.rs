@@ -2,11 +2,12 @@
 
 use super::image_versions::Lookup;
 use super::known_version::KnownVersion;
-use super::sets::{Set, made_from};
+use super::set::Set;
+use super::sets::made_from;
 use super::upkeep;
+use crate::audit::cluster::groups::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED, NODE_POOL};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::karpenter::{Ami, EC2, HOSTED_CLASS, HostedClass, NodeClass, Pool};
-use crate::audit::cluster::kind_table::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED, NODE_POOL};
 use crate::audit::cluster::node::Node;
 use crate::audit::results::set::{KnownBy, SetAudit};
 use crate::audit::results::some_of;

@@ -2,9 +2,10 @@
 //! that is wrong, because no image of that release helps.
 
 use super::image_versions::Lookup;
-use super::sets::{self, Set};
+use super::set::Set;
+use super::sets;
 use super::verdicts::verdict;
-use crate::audit::cluster::kind_table::NODE_POOL;
+use crate::audit::cluster::groups::NODE_POOL;
 use crate::policy::Mode;
 use crate::verdict::{Action, PolicyInput};
 use skewguard_cluster::cluster::Cluster as Objects;

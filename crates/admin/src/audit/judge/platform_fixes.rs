@@ -1,23 +1,21 @@
 //! The fixes that are more or other than putting the cluster's own image in the place of a set's
 //! image (pure).
 
-use super::change::Change;
+use super::change::{Change, Remedy};
+use super::choice::Own;
 use super::effect;
 use super::image_versions::Lookup;
-use super::remedy::{Choice, Remedy};
-use super::sets::Set;
+use super::set::Set;
 use super::upkeep_rules as rules;
+use crate::audit::cluster::groups::NODE_POOL;
 use crate::audit::cluster::image::FREE_PUBLISHER;
-use crate::audit::cluster::kind_table::NODE_POOL;
 use crate::audit::cluster::platforms::audit_row;
-use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::Rule;
 use crate::platform::Platform;
 use crate::version::OcpMinor;
 use serde_json::json;
 use skewguard_cluster::cluster::Cluster as Objects;
-use std::collections::BTreeSet;
 
 /// The project of Google's marketplace that has the images which Red Hat sells.
 const GCP_MARKETPLACE: &str = "projects/redhat-marketplace-public/";
@@ -25,81 +23,66 @@ const GCP_MARKETPLACE: &str = "projects/redhat-marketplace-public/";
 /// First step where the image is a file.
 pub(crate) const UPLOADED: &str = "the image has to be uploaded";
 
-/// The image that takes the place of a set's: the cluster's own, or the newest published one.
-#[derive(Debug, Default)]
-pub(crate) struct Own {
-    version: Option<String>,
-    image: Option<String>,
-    /// `this cluster's own`, in words.
-    whose: String,
-    /// Place where it is, after that.
-    origin: &'static str,
-    /// The cluster's release has it.
-    pub(crate) is_of_cluster: bool,
-}
-
-impl Own {
-    pub(crate) fn of(images: &[OwnImage], choice: &Choice) -> Self {
-        let one = |all: BTreeSet<&str>| {
-            let mut all = all.into_iter();
-            all.next()
-                .filter(|_| all.next().is_none())
-                .map(str::to_owned)
-        };
-        Self {
-            version: one(images.iter().map(|own| &*own.release).collect()),
-            image: one(images
-                .iter()
-                .filter_map(|own| own.image.as_deref())
-                .collect()),
-            whose: choice.whose(),
-            origin: choice.origin(),
-            is_of_cluster: matches!(choice, Choice::Own(_)),
-        }
-    }
-
-    /// The image as the object of a sentence.
-    fn words(&self) -> String {
-        match &self.version {
-            Some(version) => {
-                format!("{version}, {}{},", self.whose, self.origin)
-            }
-            None => "an image that the policy allows".to_owned(),
-        }
-    }
-
-    /// Wanted value of the field, in words.
-    fn value(&self) -> String {
-        match (&self.image, &self.version) {
-            (Some(image), Some(version)) => format!("{image}: {version}, {}", self.whose),
-            (None, Some(version)) => format!("{version}, {}{}", self.whose, self.origin),
-            _ => "an image that the policy allows".to_owned(),
-        }
-    }
-}
-
 /// The fix that works, where putting the cluster's own image in the place of the set's image does
 /// not, or is not all.
 pub(crate) fn fix(set: &Set, own: &Own, objects: &Objects) -> Option<Remedy> {
-    let rule = set.upkeep.as_ref().map(|upkeep| upkeep.rule);
-    match (rule, set.image.platform) {
-        (Some(Rule::NodePoolImage), _) => node_pool(set, own),
-        (Some(Rule::NodePoolRelease), _) => None,
-        (Some(Rule::NodeClassRelease), _) => Some(Remedy::words(format!(
-            "set spec.version of OpenshiftEC2NodeClass {} to a release whose boot image the policy allows",
-            set.name
-        ))),
-        (Some(Rule::BareMetalImage), _) if set.template.is_none() => {
-            Some(bare_metal(set, own, objects))
+    let is_template = set.template.is_some();
+    match set.upkeep.as_ref().map(|upkeep| upkeep.rule) {
+        Some(Rule::NodePoolImage) => return node_pool(set, own),
+        Some(Rule::NodePoolRelease) => return None,
+        Some(Rule::NodeClassRelease) => {
+            return Some(Remedy::words(format!(
+                "set spec.version of OpenshiftEC2NodeClass {} to a release whose boot image the policy allows",
+                set.name
+            )));
         }
-        (_, Some(Platform::Gcp)) => gcp_marketplace(set),
-        (_, Some(Platform::Aws)) if set.image.site.chooser.is_some() => Some(chosen_ami(set, own)),
-        (_, Some(Platform::Azure)) if set.image.site.security_type.is_some() => {
-            Some(security_type(set, own))
-        }
-        (_, Some(Platform::Azure)) if own.image.is_none() => azure_plan(set),
-        (Some(Rule::VSphereFailureDomain), _) => Some(failure_domain(set, own)),
-        _ => None,
+        Some(Rule::BareMetalImage) if !is_template => return Some(bare_metal(set, own, objects)),
+        Some(Rule::VSphereFailureDomain) => return Some(failure_domain(set, own)),
+        // Of these the platform decides.
+        None
+        | Some(
+            Rule::Selected
+            | Rule::Degraded
+            | Rule::Behind
+            | Rule::NotSelected
+            | Rule::SelectionUnknown
+            | Rule::ReleaseTooOld
+            | Rule::Platform
+            | Rule::AzureStackHub
+            | Rule::ControlPlaneOnVSphere
+            | Rule::ClusterAPI
+            | Rule::Owned
+            | Rule::Stream
+            | Rule::Architecture
+            | Rule::AMIWithoutID
+            | Rule::AMIRegion
+            | Rule::AMIList
+            | Rule::AMIOwner
+            | Rule::GCPProject
+            | Rule::AzureSecurityType
+            | Rule::AzureOffer
+            | Rule::AzureWithoutMarketplace
+            | Rule::InstallCoreOS
+            | Rule::BareMetalImage
+            | Rule::NodeClass
+            | Rule::WithoutSet,
+        ) => {}
+    }
+    match set.image.platform? {
+        Platform::Gcp => gcp_marketplace(set),
+        Platform::Aws => (set.image.site.chooser.is_some()).then(|| chosen_ami(set, own)),
+        Platform::Azure if set.image.site.security_type.is_some() => Some(security_type(set, own)),
+        Platform::Azure if own.image.is_none() => azure_plan(set),
+        Platform::Azure
+        | Platform::IbmCloud
+        | Platform::KubeVirt
+        | Platform::Libvirt
+        | Platform::Metal
+        | Platform::Nutanix
+        | Platform::OpenStack
+        | Platform::Ovirt
+        | Platform::PowerVs
+        | Platform::VSphere => None,
     }
 }
 
@@ -130,7 +113,7 @@ pub(crate) fn ask_the_owner(set: &Set, lookup: &Lookup<'_>, remedy: Remedy) -> R
 }
 
 /// The change of the image field, as the beginning of a sentence.
-fn change(set: &Set, value: &str) -> String {
+pub(crate) fn change(set: &Set, value: &str) -> String {
     match &set.template {
         Some((kind, name)) => format!(
             "make a copy of {kind} {name}, which cannot be changed, with spec.template.spec.{} set to {value}; then name the copy in \
@@ -362,7 +345,7 @@ fn failure_domain(set: &Set, own: &Own) -> Remedy {
 }
 
 /// The image field, with its path.
-fn field(set: &Set) -> String {
+pub(crate) fn field(set: &Set) -> String {
     let field = set.image.field.as_deref().unwrap_or("image");
     format!("{}{field}", set.path)
 }

@@ -1,11 +1,13 @@
 //! Sets of machines of both APIs, and node pools (pure).
 
+use super::candidate::Candidate;
 use super::image_versions::Lookup;
 use super::known_version::{KnownVersion, by_newest_node};
+use super::set::{RELEASE_IMAGE, Set};
 use super::swapped;
-use super::upkeep::{self, Candidate};
+use super::upkeep;
+use crate::audit::cluster::groups::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::kind_table::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::machine_set::MachineSet;
 use crate::audit::cluster::metadata::Metadata;
@@ -18,85 +20,11 @@ use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Deref, DerefMut};
 
 /// Namespace of the Cluster API's side of the cluster's own sets.
 const MIRRORS: &str = "openshift-cluster-api";
 
-/// A node pool's image field.
-pub(crate) const RELEASE_IMAGE: &str = "spec.release.image";
-
-/// A set of machines: its row of the audit, as far as it is made yet, and what no row shows.
-#[derive(Debug, Default)]
-pub(crate) struct Set {
-    pub(crate) row: SetAudit,
-    pub(crate) image: Image,
-    /// The path to the spec that has the image field.
-    pub(crate) path: &'static str,
-    /// Kind and name of the Cluster API's template, which has that field and cannot be changed.
-    pub(crate) template: Option<(String, String)>,
-    /// The stream that a node pool is pinned to.
-    pub(crate) pinned: Option<String>,
-    /// A node pool's config asks for runc; `None` where not all of it was read.
-    pub(crate) runc: Option<bool>,
-    /// A node pool's stream by its own status.
-    pub(crate) stream_now: Option<String>,
-    /// The Machine Config Operator is kept from it by something about the set.
-    pub(crate) is_left_alone: bool,
-    /// It makes no Machine until it is activated.
-    pub(crate) is_inactive: bool,
-    /// Way in which machines follow a change of the spec: `RollingUpdate`, `OnDelete`.
-    pub(crate) strategy: Option<String>,
-    /// Way in which a NodePool's nodes follow: `Replace`, `InPlace`.
-    pub(crate) upgrade: Option<String>,
-    /// Writer of it beside its own controller.
-    pub(crate) owner: Option<String>,
-    /// The Secret with its user data.
-    pub(crate) user_data: Option<String>,
-    /// Hosts, and the state of each.
-    pub(crate) hosts: Vec<(String, Option<String>)>,
-    pub(crate) known: Option<KnownVersion>,
-    /// Claim of its version, and reason why nothing is decided by it.
-    pub(crate) claim: Option<String>,
-    /// The operator puts new images into its template, under the same name.
-    pub(crate) is_swapped: bool,
-    /// The release of its next node, where that is not the cluster's.
-    pub(crate) release: Option<String>,
-    /// A node pool's platform, where no image is named.
-    pub(crate) release_platform: Option<Platform>,
-    /// A node pool that has the boot image of its release.
-    pub(crate) has_release_image: bool,
-    /// The cluster's name for what it makes, by the set's label.
-    pub(crate) infra: Option<String>,
-}
-
-impl Deref for Set {
-    type Target = SetAudit;
-
-    fn deref(&self) -> &SetAudit {
-        &self.row
-    }
-}
-
-impl DerefMut for Set {
-    fn deref_mut(&mut self) -> &mut SetAudit {
-        &mut self.row
-    }
-}
-
 impl Set {
-    /// Tells whether the cluster's next nodes are made by it. A node pool's nodes are of another cluster;
-    /// Machines without a set, and a control plane that nothing makes, are what they are; and a set
-    /// that has neither nodes nor replicas makes none.
-    pub(crate) fn makes_nodes(&self) -> bool {
-        let is_empty = self.replicas == Some(0) && self.nodes.is_empty();
-        match (self.kind, self.group) {
-            (NODE_POOL, HYPERSHIFT) | ("Machine", _) => false,
-            ("MachineConfigPool", _) => self.image.pool.as_deref() != Some("master"),
-            _ => !self.is_inactive && !is_empty,
-        }
-    }
-
     /// Adds what is known of its image.
     pub(crate) fn known_by(mut self, lookup: &Lookup<'_>) -> Self {
         if swapped::add(&mut self, lookup) {

@@ -5,11 +5,12 @@
 //! the product version of the template (machine-config-operator `pkg/controller/bootimage`,
 //! `vsphere_helpers.go`, `swapTemplate` and `createNewVMTemplate`, releases 4.20 to 5.1).
 
+use super::candidate::Candidate;
 use super::image_versions::Lookup;
-use super::sets::Set;
-use super::upkeep::{Candidate, judge_set};
+use super::set::Set;
+use super::upkeep::judge_set;
+use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::kind_table::MACHINE_API;
 use crate::audit::results::upkeep::Rule;
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;

@@ -6,41 +6,25 @@
 //! openshift/api `features/features.go` of each release branch, `machineconfiguration/v1`, `operator/v1`;
 //! openshift/hypershift `NodePoolSpec.osImageStream`.
 
+use super::candidate::{Candidate, KEPT, can_be_managed};
 use super::image_versions::Lookup;
 use super::known_version::KnownVersion;
-use super::sets::Set;
+use super::set::Set;
 use super::skew;
 use super::upkeep_rules as rules;
-use crate::audit::cluster::image::Image;
-use crate::audit::cluster::kind_table::{HYPERSHIFT, MACHINE_API, NODE_POOL};
-use crate::audit::cluster::machine_set::MachineSet;
-use crate::audit::cluster::platforms::audit_row;
+use crate::audit::cluster::groups::{HYPERSHIFT, MACHINE_API, NODE_POOL};
 use crate::audit::cluster::settings::{Degraded, History};
 use crate::audit::cluster::stream::OwnImage;
-use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
-use crate::platform::Platform;
+use crate::audit::results::upkeep::{Counts, Keeper, Rule, Upkeep};
 use crate::version::{OcpMinor, Release};
 use skewguard_cluster::cluster::Cluster as Objects;
 use std::time::Duration;
-
-/// The one stream that the Machine Config Operator keeps up to date (4.22 to 5.1).
-pub(crate) const KEPT: &str = "rhel-9";
 
 /// The note on a set that the operator keeps.
 pub(crate) const KEPT_NOTE: &str = "the cluster keeps this image up to date (managedBootImages)";
 
 /// The stream of NodePools that are pinned to none, from OpenShift 5.0 on.
 const OF_NODE_POOLS: &str = "rhel-10";
-
-/// A set as the Machine Config Operator looks at it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Candidate<'a> {
-    pub(crate) kind: &'static str,
-    pub(crate) group: &'static str,
-    pub(crate) set: &'a MachineSet,
-    pub(crate) image: &'a Image,
-    pub(crate) architecture: Option<&'a str>,
-}
 
 /// Keeper of a set's image, and what to know of it.
 #[derive(Debug)]
@@ -222,15 +206,6 @@ fn note(
     })
 }
 
-/// Tells whether a set that is skipped resets the operator's value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counts {
-    Yes,
-    No,
-    /// In this minor release from some patch on.
-    FromSomePatch,
-}
-
 /// The last release that was built before security types counted in 4.22: #6459 is of 2026-08-26, this
 /// release of 2026-08-21 (openshift/cincinnati-graph-data). The notes of 4.22.12 to 4.22.15 do not name it.
 const WITHOUT_SECURITY_TYPES: Release = Release {
@@ -244,17 +219,10 @@ const WITHOUT_SECURITY_TYPES: Release = Release {
 /// Tells whether a set that is skipped by this rule resets the operator's value to the installed release
 /// (`reconcileSkipped`; PR 6162, in 4.22).
 fn counts(candidate: Candidate<'_>, rule: Rule, objects: &Objects) -> Counts {
-    match rule {
+    match rule.counts() {
         _ if candidate.kind != "MachineSet" => Counts::No,
-        Rule::AzureSecurityType => security_type_counts(objects),
-        Rule::Owned
-        | Rule::Architecture
-        | Rule::AMIWithoutID
-        | Rule::AMIRegion
-        | Rule::AMIList
-        | Rule::GCPProject
-        | Rule::AzureWithoutMarketplace => Counts::Yes,
-        _ => Counts::No,
+        Counts::FromSomePatch => security_type_counts(objects),
+        counts => counts,
     }
 }
 
@@ -367,37 +335,4 @@ pub(crate) fn keep_command(kind: &str, objects: &Objects) -> Option<String> {
         _ => return None,
     };
     objects.managed.as_ref()?.command(MACHINE_API, resource)
-}
-
-/// Tells whether the cluster could keep the images of sets of this kind and platform up to date:
-/// generally available from this release on.
-pub(crate) fn can_be_managed(
-    kind: &str,
-    platform: Option<Platform>,
-    release: Option<&str>,
-) -> bool {
-    since(kind, platform).is_some_and(|since| {
-        release
-            .and_then(|release| release.parse::<Release>().ok())
-            .is_some_and(|release| release.minor >= since)
-    })
-}
-
-/// The release from which on that is so; `None` where it is in none.
-pub(crate) fn since(kind: &str, platform: Option<Platform>) -> Option<OcpMinor> {
-    let row = audit_row(platform?);
-    let minor = match kind {
-        "MachineSet" => row.kept_since,
-        "ControlPlaneMachineSet" => row.control_plane_kept_since,
-        _ => None,
-    };
-    Some(OcpMinor {
-        major: 4,
-        minor: minor?,
-    })
-}
-
-/// Tells whether sets of this group are the Machine API's.
-pub(crate) fn is_of_machine_api(group: &str) -> bool {
-    group == MACHINE_API
 }

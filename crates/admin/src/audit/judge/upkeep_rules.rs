@@ -1,8 +1,9 @@
 //! Obstacles that keep the Machine Config Operator from a set, by platform and release (pure).
 
 use super::amis;
+use super::candidate::{Candidate, KEPT, can_be_managed, since};
 use super::image_versions::Lookup;
-use super::upkeep::{Candidate, KEPT, can_be_managed, is_of_machine_api, since};
+use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::settings::Provisioning;
 use crate::audit::results::set::KnownBy;
@@ -27,7 +28,7 @@ pub(crate) fn elsewhere(candidate: Candidate<'_>, objects: &Objects) -> Option<U
     if image.platform == Some(Platform::Metal) {
         return Some(bare_metal(image.is_of_release, objects));
     }
-    if !is_of_machine_api(group) || set.is_mirror {
+    if group != MACHINE_API || set.is_mirror {
         return Some(Upkeep::nobody(
             Rule::ClusterAPI,
             "the Machine Config Operator looks at sets of the Machine API alone",
@@ -119,7 +120,17 @@ pub(crate) fn obstacle(
         Some(Platform::Gcp) => gcp(candidate),
         Some(Platform::Azure) => azure(candidate, objects),
         Some(Platform::VSphere) => vsphere(candidate, objects),
-        _ => Some(Upkeep::new(
+        None
+        | Some(
+            Platform::IbmCloud
+            | Platform::KubeVirt
+            | Platform::Libvirt
+            | Platform::Metal
+            | Platform::Nutanix
+            | Platform::OpenStack
+            | Platform::Ovirt
+            | Platform::PowerVs,
+        ) => Some(Upkeep::new(
             Keeper::Unknown,
             Rule::Platform,
             "its platform is not known",

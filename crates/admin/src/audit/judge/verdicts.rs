@@ -1,6 +1,6 @@
 //! The verdict on the next node of a set, by the rules that decide on the node itself (pure).
 
-use super::change::Change;
+use super::change::{Change, Remedy};
 use super::effect::{self, effects};
 use super::estimate;
 use super::horizon::later;
@@ -9,10 +9,10 @@ use super::issues;
 use super::known_version::KnownVersion;
 use super::lookup_help::lookup_help;
 use super::published::of_release;
-use super::remedy::{Remedy, remedy};
-use super::sets::{RELEASE_IMAGE, Set};
+use super::remedy::remedy;
+use super::set::{RELEASE_IMAGE, Set};
 use super::upkeep;
-use crate::audit::cluster::kind_table::{HYPERSHIFT, NODE_POOL};
+use crate::audit::cluster::groups::{HYPERSHIFT, NODE_POOL};
 use crate::audit::cluster::target::is_okd;
 use crate::audit::results::effect::{Effect, EffectKind};
 use crate::audit::results::set::{KnownBy, NodeCount, SetAudit};

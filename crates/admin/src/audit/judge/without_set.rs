@@ -2,13 +2,12 @@
 
 use super::image_versions::Lookup;
 use super::known_version::{KnownVersion, by_newest_node, contradiction, is_other};
-use super::sets::{Set, made_from};
+use super::set::Set;
+use super::sets::made_from;
 use super::{skew, upkeep, upkeep_rules};
+use crate::audit::cluster::groups::{HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL, NODE_POOL};
 use crate::audit::cluster::host::{Host, HostSource};
 use crate::audit::cluster::image::{INSTALL_COREOS, Image};
-use crate::audit::cluster::kind_table::{
-    HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL, NODE_POOL,
-};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::node::Node;
 use crate::audit::results::set::{KnownBy, SetAudit};

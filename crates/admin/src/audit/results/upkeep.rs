@@ -99,10 +99,19 @@ pub(crate) const READ: &str = "2026-08-20";
 /// The newest release whose rules were read.
 pub(crate) const NEWEST: OcpMinor = OcpMinor { major: 5, minor: 2 };
 
+/// Tells whether a set that the operator skips by a rule counts for its value of the oldest boot image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counts {
+    Yes,
+    No,
+    /// In 4.22 from some patch on.
+    FromSomePatch,
+}
+
 impl Rule {
-    /// The first release that has it.
-    fn since(self) -> Option<&'static str> {
-        Some(match self {
+    /// The first release that has it, and whether sets that are skipped by it count.
+    const fn row(self) -> (Option<&'static str>, Counts) {
+        match self {
             Self::Selected
             | Self::Degraded
             | Self::Behind
@@ -110,26 +119,28 @@ impl Rule {
             | Self::SelectionUnknown
             | Self::ReleaseTooOld
             | Self::Platform
-            | Self::ClusterAPI
-            | Self::Owned
-            | Self::GCPProject => "4.17",
-            Self::AMIWithoutID | Self::AMIRegion | Self::AMIList => "4.18",
-            Self::Architecture => "4.20",
-            Self::AzureStackHub
-            | Self::AzureSecurityType
-            | Self::AzureOffer
-            | Self::AzureWithoutMarketplace
-            | Self::VSphereFailureDomain
-            | Self::Stream => "4.21",
-            Self::ControlPlaneOnVSphere => "4.22",
-            Self::AMIOwner => "5.0",
-            Self::InstallCoreOS | Self::BareMetalImage => "4.10",
+            | Self::ClusterAPI => (Some("4.17"), Counts::No),
+            Self::Owned | Self::GCPProject => (Some("4.17"), Counts::Yes),
+            Self::AMIWithoutID | Self::AMIRegion | Self::AMIList => (Some("4.18"), Counts::Yes),
+            Self::Architecture => (Some("4.20"), Counts::Yes),
+            Self::AzureStackHub | Self::AzureOffer | Self::VSphereFailureDomain | Self::Stream => {
+                (Some("4.21"), Counts::No)
+            }
+            Self::AzureSecurityType => (Some("4.21"), Counts::FromSomePatch),
+            Self::AzureWithoutMarketplace => (Some("4.21"), Counts::Yes),
+            Self::ControlPlaneOnVSphere => (Some("4.22"), Counts::No),
+            Self::AMIOwner => (Some("5.0"), Counts::No),
+            Self::InstallCoreOS | Self::BareMetalImage => (Some("4.10"), Counts::No),
             Self::NodePoolRelease
             | Self::NodePoolImage
             | Self::NodeClass
             | Self::NodeClassRelease
-            | Self::WithoutSet => return None,
-        })
+            | Self::WithoutSet => (None, Counts::No),
+        }
+    }
+
+    pub(crate) const fn counts(self) -> Counts {
+        self.row().1
     }
 }
 
@@ -140,7 +151,7 @@ impl Upkeep {
             by,
             rule,
             reason,
-            since: rule.since(),
+            since: rule.row().0,
             read: READ,
         }
     }

@@ -514,10 +514,8 @@ mod tests {
         let policy = policy_input("p", STARTER.as_bytes());
         let of = |&(hides_sets, makes_nodes): &(bool, bool)| {
             let unread = Unread {
-                what: "x".to_owned(),
-                why: "y".to_owned(),
-                hides_sets,
                 makes_nodes,
+                ..Unread::new("x", "y").hiding_sets(hides_sets)
             };
             let found = audit(&Objects::default(), &policy, None, vec![unread], false);
             ClusterAudit::of("a".to_owned(), Ok(found))

@@ -16,7 +16,7 @@ mod since;
 pub(super) use args::{Args, parse_time};
 
 use super::{Exit, Failure, Io, named, named_policy, policy_input, read_file, read_once};
-use crate::audit::cluster::kind_table;
+use crate::audit::cluster::scripts;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::upkeep::READ;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
@@ -345,9 +345,9 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
         return Ok(Exit::Usage);
     }
     let script = match script {
-        Script::Labels => kind_table::LABELS.to_owned(),
-        Script::Alephs => kind_table::ALEPHS.to_owned(),
-        Script::Objects | Script::Fix => kind_table::commands(Purpose::Sets),
+        Script::Labels => scripts::LABELS.to_owned(),
+        Script::Alephs => scripts::ALEPHS.to_owned(),
+        Script::Objects | Script::Fix => scripts::commands(Purpose::Sets),
     };
     io.out.write_all(script.as_bytes())?;
     Ok(Exit::Done)

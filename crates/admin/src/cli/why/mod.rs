@@ -6,7 +6,7 @@ mod text;
 
 use super::audit::{cluster, parse_time, starter};
 use super::{Exit, Failure, Io, named, named_policy, read_once};
-use crate::audit::cluster::kind_table::{self, ESTIMATED};
+use crate::audit::cluster::scripts;
 use crate::audit::{BootImageAudit, KnownBy, Objects, Origin, SetAudit, Unread, audit};
 use crate::why::{Judged, JudgedSets, Question, WhyReport, why};
 use skewguard_cluster::cluster::Purpose;
@@ -203,7 +203,7 @@ fn print_gather(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         io.say("this script is the same for every cluster: name --print-commands alone");
         return Ok(Exit::Usage);
     }
-    write(args, &kind_table::commands(Purpose::Nodes), io)
+    write(args, &scripts::commands(Purpose::Nodes), io)
 }
 
 /// Writes a script to where it was asked for.
@@ -222,7 +222,7 @@ fn write(args: &Args, script: &str, io: &mut Io<'_>) -> Result<Exit, Failure> {
 /// Things that could not be read, and objects that were not understood.
 fn left_unread(mut unread: Vec<Unread>, objects: &Objects) -> Vec<Unread> {
     // Those of the audit; the ones that are asked for here have a name.
-    unread.retain(|unread| !unread.why.ends_with(ESTIMATED));
+    unread.retain(|unread| !unread.is_estimated);
     unread.extend(objects.not_understood.iter().take(100).cloned());
     unread
 }

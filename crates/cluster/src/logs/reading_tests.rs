@@ -1,6 +1,8 @@
 //! Tests of the machine-config-servers' logs.
 
 use super::*;
+use crate::logs::server_line::FailureKind;
+use crate::logs::server_log::MAX_PEERS;
 
 const NOW: &str = "2026-08-20T12:00:00Z";
 

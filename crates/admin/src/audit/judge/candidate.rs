@@ -1,0 +1,48 @@
+//! Sets as the Machine Config Operator looks at them, and the releases that keep their images (pure).
+
+use crate::audit::cluster::image::Image;
+use crate::audit::cluster::machine_set::MachineSet;
+use crate::audit::cluster::platforms::audit_row;
+use crate::platform::Platform;
+use crate::version::{OcpMinor, Release};
+
+/// The one stream that the Machine Config Operator keeps up to date (4.22 to 5.1).
+pub(crate) const KEPT: &str = "rhel-9";
+
+/// A set as the Machine Config Operator looks at it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) kind: &'static str,
+    pub(crate) group: &'static str,
+    pub(crate) set: &'a MachineSet,
+    pub(crate) image: &'a Image,
+    pub(crate) architecture: Option<&'a str>,
+}
+
+/// Tells whether the cluster could keep the images of sets of this kind and platform up to date:
+/// generally available from this release on.
+pub(crate) fn can_be_managed(
+    kind: &str,
+    platform: Option<Platform>,
+    release: Option<&str>,
+) -> bool {
+    since(kind, platform).is_some_and(|since| {
+        release
+            .and_then(|release| release.parse::<Release>().ok())
+            .is_some_and(|release| release.minor >= since)
+    })
+}
+
+/// The release from which on that is so; `None` where it is in none.
+pub(crate) fn since(kind: &str, platform: Option<Platform>) -> Option<OcpMinor> {
+    let row = audit_row(platform?);
+    let minor = match kind {
+        "MachineSet" => row.kept_since,
+        "ControlPlaneMachineSet" => row.control_plane_kept_since,
+        _ => None,
+    };
+    Some(OcpMinor {
+        major: 4,
+        minor: minor?,
+    })
+}

@@ -1,0 +1,171 @@
+//! The image that takes the place of a set's (pure).
+
+use super::image_versions::Lookup;
+use super::published::newest_for;
+use super::set::Set;
+use crate::audit::cluster::groups::NODE_POOL;
+use crate::audit::cluster::stream::OwnImage;
+use crate::audit::cluster::target;
+use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
+use crate::verdict::{Action, Verdict};
+use crate::version::{ImageVersion, OcpMinor, Release};
+use std::collections::BTreeSet;
+
+/// Source of the next image.
+pub(crate) enum Choice {
+    /// The cluster's release has it.
+    Own(Vec<OwnImage>),
+    /// It was published for this release.
+    Published(Vec<OwnImage>, OcpMinor),
+    /// No image helps, because the policy refuses those of the cluster.
+    Policy(String),
+}
+
+impl Choice {
+    pub(crate) fn whose(&self) -> String {
+        match self {
+            Self::Published(_, release) => format!("the newest published for {release}"),
+            _ => "this cluster's own".to_owned(),
+        }
+    }
+
+    /// Of a file to upload.
+    pub(crate) fn origin(&self) -> &'static str {
+        match self {
+            Self::Published(..) => " (`openshift-install coreos print-stream-json` has its URL)",
+            _ => " image (ConfigMap coreos-bootimages)",
+        }
+    }
+
+    /// The policy refuses what would take the place of a set's image.
+    fn refused(verdict: &Verdict, image: &str) -> Self {
+        let named = verdict.policy.as_ref().map(|policy| &*policy.path);
+        let begin = match named {
+            Some(limits @ (STARTER_NAME | STARTER_NAME_OKD)) => {
+                format!("name a policy with other limits (--policy): those of `{limits}` refuse")
+            }
+            _ => "correct the policy: it refuses".to_owned(),
+        };
+        Self::Policy(format!("{begin} {image}, too: {}", verdict.message))
+    }
+
+    pub(crate) fn several(&self, count: usize) -> String {
+        match self {
+            Self::Published(_, release) => format!(
+                "the one of the newest {count} images published for {release} that fits its architecture and stream"
+            ),
+            _ => format!(
+                "the one of this cluster's own {count} images (ConfigMap coreos-bootimages) that fits its architecture, region and stream"
+            ),
+        }
+    }
+}
+
+pub(crate) fn choice(
+    set: &Set,
+    release: Option<&str>,
+    judge: impl Fn(&ImageVersion) -> Verdict,
+    lookup: &Lookup<'_>,
+) -> Choice {
+    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
+    let is_let_in = |version: &ImageVersion| judge(version).action == Action::Proceed;
+    // The nodes of a node pool are of another cluster.
+    let own = match set.kind {
+        NODE_POOL => Vec::new(),
+        _ => lookup.images_for(&set.image, architecture, stream),
+    };
+    let let_in: Vec<OwnImage> = own
+        .iter()
+        .filter(|own| is_let_in(&own.version()))
+        .map(|own| (*own).clone())
+        .collect();
+    if !let_in.is_empty() {
+        return Choice::Own(let_in);
+    }
+    let minor = |release: &str| Some(release.parse::<Release>().ok()?.minor);
+    let (asked, cluster) = (
+        release.and_then(minor),
+        lookup.objects.release.as_deref().and_then(minor),
+    );
+    // Another release has other images, and may need them.
+    if let Some(own) = own
+        .first()
+        .filter(|_| cluster.is_none() || asked == cluster)
+    {
+        let version = own.version();
+        return Choice::refused(
+            &judge(&version),
+            &format!("{version}, this cluster's own image (ConfigMap coreos-bootimages)"),
+        );
+    }
+    let of_openshift = asked.filter(|_| !release.is_some_and(target::is_okd));
+    let Some(asked) = of_openshift else {
+        return Choice::Own(Vec::new());
+    };
+    let published = |passes: &dyn Fn(&ImageVersion) -> bool| {
+        newest_for(&set.image, architecture, stream, asked, passes)
+    };
+    let images = published(&is_let_in);
+    match published(&|_| true).first() {
+        Some(newest) if images.is_empty() => Choice::refused(
+            &judge(&newest.version()),
+            &format!("{}, the newest image published for {asked}", newest.release),
+        ),
+        _ => Choice::Published(images, asked),
+    }
+}
+
+/// The image that takes the place of a set's: the cluster's own, or the newest published one.
+#[derive(Debug, Default)]
+pub(crate) struct Own {
+    pub(crate) version: Option<String>,
+    pub(crate) image: Option<String>,
+    /// `this cluster's own`, in words.
+    whose: String,
+    /// Place where it is, after that.
+    origin: &'static str,
+    /// The cluster's release has it.
+    pub(crate) is_of_cluster: bool,
+}
+
+impl Own {
+    pub(crate) fn of(images: &[OwnImage], choice: &Choice) -> Self {
+        Self {
+            version: one(images.iter().map(|own| &*own.release).collect()),
+            image: one(images
+                .iter()
+                .filter_map(|own| own.image.as_deref())
+                .collect()),
+            whose: choice.whose(),
+            origin: choice.origin(),
+            is_of_cluster: matches!(choice, Choice::Own(_)),
+        }
+    }
+
+    /// The image as the object of a sentence.
+    pub(crate) fn words(&self) -> String {
+        match &self.version {
+            Some(version) => {
+                format!("{version}, {}{},", self.whose, self.origin)
+            }
+            None => "an image that the policy allows".to_owned(),
+        }
+    }
+
+    /// Wanted value of the field, in words.
+    pub(crate) fn value(&self) -> String {
+        match (&self.image, &self.version) {
+            (Some(image), Some(version)) => format!("{image}: {version}, {}", self.whose),
+            (None, Some(version)) => format!("{version}, {}{}", self.whose, self.origin),
+            _ => "an image that the policy allows".to_owned(),
+        }
+    }
+}
+
+/// The one that there is.
+fn one(all: BTreeSet<&str>) -> Option<String> {
+    let mut all = all.into_iter();
+    all.next()
+        .filter(|_| all.next().is_none())
+        .map(str::to_owned)
+}

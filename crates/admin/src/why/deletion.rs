@@ -1,0 +1,40 @@
+//! Machines that a health check deleted (pure).
+
+use super::moment::Moment;
+use skewguard_cluster::kinds::event::Event;
+
+/// A Machine that a health check deleted, by the Event about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Deletion<'a> {
+    pub(super) machine: &'a str,
+    pub(super) at: Option<Moment>,
+    pub(super) check: Option<&'a str>,
+    /// It had a Node; unknown where the Event does not say.
+    pub(super) had_node: Option<bool>,
+}
+
+impl<'a> Deletion<'a> {
+    /// Of `Machine NAMESPACE/CHECK/MACHINE/NODE has been remediated by …`, where NODE is empty for a
+    /// Machine that had none.
+    pub(super) fn of(event: &'a Event) -> Option<Self> {
+        if event.reason != "MachineDeleted" || event.kind != "Machine" {
+            return None;
+        }
+        let names = event.message.strip_prefix("Machine ");
+        let names = names.and_then(|rest| rest.split_once(" has been remediated"));
+        let mut parts = names.map(|(names, _)| names.split('/').skip(1));
+        let check = parts.as_mut().and_then(Iterator::next);
+        let node = parts.and_then(|mut parts| parts.nth(1));
+        Some(Self {
+            machine: &event.name,
+            at: event.last,
+            check: check.filter(|check| !check.is_empty()),
+            had_node: node.map(|node| !node.is_empty()),
+        })
+    }
+
+    /// The set that made it, by its name.
+    pub(super) fn set(&self) -> Option<&'a str> {
+        self.machine.rsplit_once('-').map(|(set, _)| set)
+    }
+}

@@ -1,0 +1,65 @@
+//! The scripts that admins run where the cluster is: they gather what is read (pure).
+
+use super::groups::*;
+use super::kind::{Kind, Which};
+use super::kind_table::asked_for;
+use crate::cluster::Purpose;
+
+/// A shell script that makes joined nodes label themselves, one after another.
+pub const LABELS: &str = include_str!("labels.sh");
+
+/// A shell script that collects the aleph files of joined nodes.
+pub const ALEPHS: &str = include_str!("alephs.sh");
+
+/// A shell script that gathers the objects, and for some purposes logs. A resource that the cluster does not
+/// have leaves no file, one that cannot be read a `Status`.
+pub fn commands(purpose: Purpose) -> String {
+    let mut script = include_str!("gather.sh").to_owned();
+    for kind in asked_for(Purpose::Sets).filter(|kind| kind.kind != SECRET) {
+        script += &kind.gather();
+    }
+    script += include_str!("user-data.sh");
+    let mut more = String::new();
+    if purpose == Purpose::Nodes {
+        more += include_str!("gather-nodes.sh");
+        let own = asked_for(purpose).filter(|kind| kind.purpose == purpose);
+        more.extend(own.map(Kind::gather));
+    }
+    script += &format!(
+        "rm -f objects/*.{INFRASTRUCTURE}.json\n\
+         for kind in $(printf '%s\\n' \"$kinds\" | grep -E 'machines\\.{0}|machinepools\\.{0}|machinetemplates\\.{0}'); do\n  gather \"$kind\" -A\ndone\n{more}\
+         if [ -n \"$failed\" ]; then\n  echo \"not read:$failed; the audit will say so\" >&2\n  exit 1\nfi\n",
+        INFRASTRUCTURE.replace('.', "\\.")
+    );
+    script
+}
+
+impl Kind {
+    /// The lines of the script that gather it.
+    fn gather(&self) -> String {
+        let (name, plural) = (self.name(), self.plural);
+        match (self.which, self.purpose) {
+            (Which::All, _) => format!("gather {name} -A\n"),
+            (Which::One(None, one), Purpose::Sets) => format!("gather {name} {one}\n"),
+            (Which::One(Some(namespace), one), Purpose::Sets) => {
+                format!("gather {name} -n {namespace} {one}\n")
+            }
+            (Which::One(None, one), Purpose::Nodes) => {
+                format!("keep {one}.json get {name} {one} -o json\n")
+            }
+            (Which::One(Some(namespace), one), Purpose::Nodes) => {
+                format!("keep {one}.json get {name} -n {namespace} {one} -o json\n")
+            }
+            (Which::In(namespaces), _) => {
+                let keep = |namespace: &&str| {
+                    format!("keep {plural}-{namespace}.json get {name} -n {namespace} -o json\n")
+                };
+                namespaces.iter().map(keep).collect()
+            }
+            (Which::Logs(namespace, label, container), _) => format!(
+                "keep {plural}-{namespace}.json get {name} -n {namespace} -l {label} -o json\n\
+                 logs {namespace} {label} {container}\n"
+            ),
+        }
+    }
+}
