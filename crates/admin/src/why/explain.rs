@@ -13,6 +13,7 @@ use super::way::{At, Stage};
 use crate::API_VERSION;
 use crate::audit::{Origin, Unread};
 use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::kinds::groups::KARPENTER;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The audit's word on the image of a machine's set.
@@ -63,7 +64,10 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     let mut machines: Vec<Explanation> = all.into_iter().map(tell).collect();
     if is_of_all {
         let named: BTreeSet<String> = machines.iter().flat_map(Explanation::requests).collect();
-        let mut others = strangers(&index, &|name| named.contains(name), now);
+        // Where there are more of them than machines that they may be of, some are of others.
+        let is_enough = index.strangers.len() <= index.unnamed;
+        let is_named = |name: &str| is_enough && named.contains(name);
+        let mut others = strangers(facts, &index, &is_named, now);
         others.all.extend(sets_without_machines(facts, &index));
         if let Some(namespace) = namespace {
             // A request has none.
@@ -167,13 +171,11 @@ fn find(case: &mut Case<'_>, judged: Option<&Judged>) -> Finding {
         case.see_claims();
         return finding;
     }
-    if case
-        .machine
-        .is_some_and(|machine| machine.node_pool.is_some())
-    {
-        return case.hosted();
+    match case.machine {
+        Some(machine) if machine.node_pool.is_some() => case.hosted(),
+        Some(claim) if claim.group == KARPENTER => case.unregistered(claim),
+        _ => of_logs(case, asked, judged),
     }
-    of_logs(case, asked, judged)
 }
 
 /// The finding by the machine-config-servers' logs, and by the node's own claims where these do not say

@@ -5,6 +5,7 @@ use super::finding::{Counter, Finding, sentence};
 use super::moment::span;
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::agent::Agent;
+use skewguard_cluster::kinds::groups::KARPENTER;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, condition};
@@ -55,6 +56,9 @@ impl Case<'_> {
     }
 
     fn machine_instance(&mut self, machine: &Machine) -> Result<String, Finding> {
+        if machine.group == KARPENTER {
+            return self.claimed_instance(machine);
+        }
         let phase = machine.phase.as_deref().unwrap_or_default();
         self.see(
             format!("{}, status.phase", self.object()),

@@ -20,6 +20,7 @@ mod index;
 mod instance;
 mod log_report;
 mod node;
+mod node_claim;
 mod pending;
 mod remade;
 mod report;

@@ -79,6 +79,13 @@ impl<'a> Case<'a> {
             return None;
         }
         let name = self.name();
+        // A NodeClaim has no address, by which it would be known who asked.
+        let is_seen = self.known.iter().any(|(at, _)| *at == At::Requested);
+        let (since, after) = if is_seen {
+            ("it asked for its config", "it got its config")
+        } else {
+            ("it was made", "it was made")
+        };
         for one in strangers.iter().take(5) {
             let node = one.node.clone().unwrap_or_default();
             let source = format!("CertificateSigningRequest {}", one.name);
@@ -98,7 +105,7 @@ impl<'a> Case<'a> {
                 At::Certificate,
                 "under another name",
                 format!(
-                    "{name} waits for its certificate, as it seems under another name: {} of names that no Machine, host or Node has were made since it asked for its config, the last {}.",
+                    "{name} waits for its certificate, as it seems under another name: {} of names that no Machine, host or Node has were made since {since}, the last {}.",
                     count(strangers.len(), "request"),
                     last.name
                 ),
@@ -121,7 +128,7 @@ impl<'a> Case<'a> {
             At::Certificate,
             format!("{} of {node}", first.name),
             format!(
-                "{name} waits for its certificate, as it seems under another name: request {} of {node}, which no Machine, host or Node has as its name, was made{}, after it got its config; {why}",
+                "{name} waits for its certificate, as it seems under another name: request {} of {node}, which no Machine, host or Node has as its name, was made{}, after {after}; {why}",
                 first.name,
                 ago(self.now, first.created),
             ),
@@ -169,14 +176,18 @@ impl<'a> Case<'a> {
             .next("Start the node again: its kubelet then makes a new request")
             .proved(self, source, &[Counter::Nodes]);
         }
-        Finding::new(
+        let finding = Finding::new(
             Stage::NodeNotReady,
             At::Node,
             "there is none",
             format!("{name} got its certificate{when}, and there is no Node of it."),
         )
-        .next("Read the kubelet's journal on the node: journalctl -u kubelet")
-        .proved(self, source, &[Counter::Nodes])
+        .next("Read the kubelet's journal on the node: journalctl -u kubelet");
+        if matches!(self.subject, Subject::Request(_)) {
+            self.unseen("whether somebody deleted the Node, and the machine is gone");
+            return finding;
+        }
+        finding.proved(self, source, &[Counter::Nodes])
     }
 
     /// The last of its requests, which was denied or waits.

@@ -224,10 +224,31 @@ impl Case<'_> {
         if let Some(finding) = self.wrong_host(&begin, &step) {
             return (finding, false);
         }
+        let from = self.created().map(|made| made.plus(60));
+        if from.is_some_and(|from| self.facts.logs.begin().is_none_or(|begin| begin > from)) {
+            return (self.perhaps_before(&begin, &step), false);
+        }
         let finding = made(": user data, network or load balancer.".to_owned())
             .next("Look at its console: Ignition says there what it asks for, and the error")
             .next(self.curl());
         (finding, true)
+    }
+
+    /// Silence since the logs begin, which is later than the machine was made: it may have got its config
+    /// before, and its control plane's first machines do so from the bootstrap machine.
+    fn perhaps_before(&self, begin: &str, step: &str) -> Finding {
+        let role = self.machine.and_then(|machine| machine.role.as_deref());
+        let by = match role {
+            Some("master") => ", from the bootstrap machine's server",
+            _ => "",
+        };
+        Finding::new(
+            Stage::Unknown,
+            At::Requested,
+            step,
+            format!("{begin}; whether it did before{by} cannot be told."),
+        )
+        .next("Look at its console: Ignition says there whether it got its config")
     }
 
     fn curl(&self) -> String {

@@ -92,15 +92,20 @@ fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
     }
 }
 
-/// The requests of nobody that no explanation has named, and how many of them are young.
+/// The requests of nobody that no explanation has named, and how many of them are young. That a Node is
+/// gone is told where there are no Machines: with them it is gone with its Machine.
 pub(super) fn strangers<'a>(
+    facts: &'a Cluster,
     index: &Index<'a>,
     is_named: &dyn Fn(&str) -> bool,
     now: Moment,
 ) -> Subjects<'a> {
     let mut found = Subjects::default();
+    let has_machines = facts.all_machines().next().is_some();
     for stranger in &index.strangers {
-        if !stranger.last.is_pending() || is_named(&stranger.last.name) {
+        let is_over = has_machines && stranger.last.is_signed
+            || !index.ground.has_nodes && !stranger.last.is_pending();
+        if is_over || is_named(&stranger.last.name) {
             continue;
         }
         if stranger.first.is_some_and(|first| now.since(first) < YOUNG) {

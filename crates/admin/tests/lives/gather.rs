@@ -45,7 +45,12 @@ const WAYS: [Missing; 13] = [
 ];
 
 /// The folder or file of each kind in a must-gather, by its group.
-const KINDS: [(&str, &str, &str); 17] = [
+const KINDS: [(&str, &str, &str); 18] = [
+    (
+        "NodeClaim",
+        "karpenter.sh/v1",
+        "cluster-scoped-resources/karpenter.sh/nodeclaims",
+    ),
     ("Node", "v1", "cluster-scoped-resources/core/nodes"),
     (
         "ClusterVersion",

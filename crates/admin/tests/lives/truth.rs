@@ -18,6 +18,8 @@ pub(super) struct Truth {
     pub(super) names: Vec<String>,
     /// The words of JSON's `stage` that are true of it.
     pub(super) stages: Vec<&'static str>,
+    /// Stages that may be true of it, too, and of which nothing is certain.
+    pub(super) doubtful: Vec<&'static str>,
     /// Whether a whole gather has what tells it. Otherwise only this holds: never certain and wrong.
     pub(super) is_tellable: bool,
     /// Of each group one stands in the sentence that is right.
@@ -35,6 +37,7 @@ impl Truth {
             fate,
             names: vec![name.to_owned()],
             stages: stages.to_vec(),
+            doubtful: Vec::new(),
             is_tellable: true,
             words: Vec::new(),
             lies: Vec::new(),
@@ -51,6 +54,11 @@ impl Truth {
 
     pub(super) fn lie(mut self, any: &[&str]) -> Self {
         self.lies.extend(any.iter().map(|word| (*word).to_owned()));
+        self
+    }
+
+    pub(super) fn perhaps(mut self, stage: &'static str) -> Self {
+        self.doubtful.push(stage);
         self
     }
 
@@ -122,7 +130,8 @@ pub(super) fn judge(
 fn judge_one(truth: &Truth, answer: &Value, is_whole: bool) -> (Worth, String) {
     let stage = answer["stage"].as_str().unwrap_or_default();
     let is_certain = answer["isCertain"] == true;
-    let is_right = truth.stages.contains(&stage);
+    let is_doubtful = !is_certain && truth.doubtful.contains(&stage);
+    let is_right = truth.stages.contains(&stage) || is_doubtful;
     let sentence = answer["sentence"].as_str().unwrap_or_default();
     let next = answer["next"].as_array().cloned().unwrap_or_default();
     let said: Vec<&str> = std::iter::once(sentence)

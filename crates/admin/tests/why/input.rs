@@ -72,7 +72,7 @@ fn a_log_that_begins_later_says_no_more_than_it_can() {
     assert_eq!(only(&report)["isCertain"], false);
     assert_eq!(
         sentence(&report),
-        "c1-x7k2p-worker-us-east-2a-7qz4k has not asked for its config in the last 30 minutes, as far as the logs go back: user data, network or load balancer."
+        "c1-x7k2p-worker-us-east-2a-7qz4k has not asked for its config in the last 30 minutes, as far as the logs go back; whether it did before cannot be told."
     );
 }
 

@@ -11,6 +11,7 @@ pub(super) const ALL: &[Fate] = &[
     ("create-is-tried-again", create_is_tried_again),
     ("instance-in-error", instance_in_error),
     ("instance-stopped", instance_stopped),
+    ("instance-starts", instance_starts),
     ("terminated-with-node", terminated_with_node),
     ("terminated-without-node", terminated_without_node),
     ("migrating-and-paused", migrating),
@@ -26,6 +27,21 @@ pub(super) const HOSTS: &[Fate] = &[
 ];
 
 const NONE: &[&str] = &["NoInstance"];
+/// The cloud never brings it up.
+fn instance_starts(cluster: &mut Cluster) -> Truth {
+    let born = cluster.waiting();
+    let mut machine = cluster.machine(&born);
+    let state = cluster
+        .dice
+        .pick(&["pending", "BUILD", "STAGING", "Creating", "starting"]);
+    machine["metadata"]["annotations"]["machine.openshift.io/instance-state"] = state.into();
+    machine["status"]["providerStatus"]["instanceState"] = state.into();
+    cluster.objects.push(machine);
+    Truth::new("instance-starts", &born.name, &["NoInstance", "NoRequest"])
+        .word(&[state])
+        .lie(&["is up and"])
+}
+
 /// What is tried again is not to be deleted.
 const DELETE: &[&str] = &["delete the Machine", "delete this Machine", "delete it"];
 

@@ -5,6 +5,7 @@ mod checks;
 pub(super) mod claims;
 mod hosted;
 mod instance;
+mod karpenter;
 mod names;
 mod nodes;
 mod requests;
@@ -26,6 +27,7 @@ pub(super) fn of(world: World) -> Vec<Fate> {
             nodes::ALL,
             checks::ALL,
             claims::ALL,
+            karpenter::ALL,
         ]
         .concat(),
         World::Hosts => [

@@ -31,6 +31,7 @@ pub(super) const ALL: &[Fate] = &[
     ("served-then-refused", served_then_refused),
     ("refused-beside-a-poll", refused_beside_a_poll),
     ("failure-report", failure_report),
+    ("served-by-bootstrap", served_by_bootstrap),
 ];
 
 const TIMED_OUT: &str = "could not fetch pool. err: the server was unable to return a response in the time allotted, but may still be processing the request (get machineconfigpools.machineconfiguration.openshift.io worker)";
@@ -345,6 +346,19 @@ fn refused_beside_a_poll(cluster: &mut Cluster) -> Truth {
     }
     cluster.ask_as(&born.address, at + MINUTE, "worker", "curl/7.76.1");
     Truth::new("refused-beside-a-poll", &born.name, &["RequestRefused"]).word(&["controllerconfig"])
+}
+
+/// It was made with the cluster, before any of these logs begin, and the bootstrap machine served it.
+fn served_by_bootstrap(cluster: &mut Cluster) -> Truth {
+    let born = cluster.birth(12 * 24 * 60 * MINUTE);
+    cluster.place(&born);
+    let truth = Truth::new("served-by-bootstrap", &born.name, &["Unknown", "FirstBoot"])
+        .lie(&["user data, network or load balancer"]);
+    // A CA that does not fit may be why it never asked.
+    if cluster.has_stale_user_data() {
+        return truth.perhaps("NoRequest");
+    }
+    truth.word(&["cannot be told"])
 }
 
 /// MCO #6124: anybody may post one.

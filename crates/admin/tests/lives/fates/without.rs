@@ -11,6 +11,7 @@ pub(super) const LONERS: &[Fate] = &[
     ("nobodys-requests", nobodys_requests),
     ("nobody-waits", nobody_waits),
     ("nobodys-serving-request", serving),
+    ("nobodys-node-is-gone", gone),
 ];
 
 pub(super) const AGENTS: &[Fate] = &[
@@ -84,6 +85,27 @@ fn serving(cluster: &mut Cluster) -> Truth {
     )
     .also(&name)
     .listed(Listed::May)
+}
+
+/// Somebody deleted its Node, or its kubelet never made it: the gather is the same.
+fn gone(cluster: &mut Cluster) -> Truth {
+    let born = cluster.waiting();
+    let at = cluster.first_ask(&born);
+    cluster.ask(&born.address, at);
+    let request = cluster.objects.len();
+    cluster.signed(&born.node, at + 6 * MINUTE, true);
+    let name = cluster.objects[request]["metadata"]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    Truth::new(
+        "nobodys-node-is-gone",
+        &born.node,
+        &["NodeNotReady", "Joined"],
+    )
+    .also(&name)
+    .word(&["there is no Node"])
+    .claimed()
 }
 
 fn agent(cluster: &mut Cluster, state: &str, stage: &str, info: &str, at: Moment) -> (Born, Value) {
