@@ -219,7 +219,7 @@ fn rebase_untold(root: &Path) {
 fn tell(root: &Path) {
     hold(root);
     let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data/kept/3762697/rhcos-4.12-refused/node");
+        .join("tests/data/kept/9f298ca/rhcos-4.12-refused/node");
     for path in [
         "var/lib/skewguard/report-state.json",
         "var/lib/skewguard/installation-id",

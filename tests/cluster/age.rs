@@ -39,7 +39,7 @@ fn commits() -> Vec<(String, PathBuf)> {
         .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
         .collect();
     commits.sort();
-    assert!(commits.len() >= 3, "{commits:?}");
+    assert!(commits.len() >= 2, "{commits:?}");
     commits
 }
 
@@ -357,7 +357,7 @@ fn edit(path: &Path, change: impl Fn(&mut Value)) {
 #[test]
 fn what_a_later_agent_left_is_taken_over() {
     let later = tempfile::tempdir().unwrap();
-    let newest = kept().join("3762697");
+    let newest = kept().join("e9bb596");
     for (tree, _) in NODES {
         let node = later.path().join(tree).join("node");
         fs::create_dir_all(&node).unwrap();
@@ -484,7 +484,7 @@ fn the_reports_and_events_of_every_earlier_agent_are_taken() {
             }
         }
     }
-    assert!(sent >= 10, "{sent}");
+    assert!(sent >= 6, "{sent}");
 }
 
 /// Run by `tests/age`, which names an earlier agent in `SKEWGUARD_TEST_EARLIER`. With

@@ -44,13 +44,7 @@ pub(crate) fn rendered(mode: &str, sets: &[Value]) -> (Vec<Value>, String) {
     let policy = policy(mode);
     desk.file("policy.json", &policy);
     desk.file("audit.json", audit(&policy, sets).to_string());
-    let (status, out, err) = desk.render(&[
-        "admission",
-        "--policy",
-        "policy.json",
-        "--audit",
-        "audit.json",
-    ]);
+    let (status, out, err) = desk.line("admission --policy policy.json --audit audit.json");
     assert_eq!(status, 0, "{err}");
     (serde_saphyr::from_multiple(&out).unwrap(), err)
 }
@@ -197,13 +191,7 @@ fn through_the_door(list: &Value, policy: &str, more: &[&str]) -> (Value, Vec<Va
     let output = audit.current_dir(desk.folder()).output().unwrap();
     desk.file("audit.json", &output.stdout);
     let audit = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-    let (status, out, err) = desk.render(&[
-        "admission",
-        "--policy",
-        "policy.json",
-        "--audit",
-        "audit.json",
-    ]);
+    let (status, out, err) = desk.line("admission --policy policy.json --audit audit.json");
     assert_eq!(status, 0, "{err}");
     (audit, serde_saphyr::from_multiple(&out).unwrap())
 }
@@ -379,13 +367,7 @@ fn the_mode_decides_what_follows_and_none_lifts_it() {
     let desk = Desk::new();
     desk.file("policy.json", policy("None"));
     desk.file("audit.json", audit(&policy("None"), &[]).to_string());
-    let (status, out, err) = desk.render(&[
-        "admission",
-        "--policy",
-        "policy.json",
-        "--audit",
-        "audit.json",
-    ]);
+    let (status, out, err) = desk.line("admission --policy policy.json --audit audit.json");
     // As where nothing is refused: it takes an earlier one's place. The audit is not needed for it.
     assert_eq!((status, err.as_str()), (0, ""));
     let head = "# Policy: mode None, 1 limit, sha256:";
@@ -517,13 +499,7 @@ fn a_thousand_images_fit_and_more_are_an_error_that_says_what_to_do() {
     assert!(objects[0].to_string().len() < 1 << 20);
     let desk = Desk::new();
     desk.file("audit.json", audit(super::POLICY, &many(1001)).to_string());
-    let (status, out, err) = desk.render(&[
-        "admission",
-        "--policy",
-        "policy.json",
-        "--audit",
-        "audit.json",
-    ]);
+    let (status, out, err) = desk.line("admission --policy policy.json --audit audit.json");
     assert_eq!((status, out.as_str()), (1, ""));
     assert!(
         err.contains("1001 images are refused") && err.contains("Correct the machine sets first"),
@@ -552,13 +528,7 @@ fn the_audit_has_to_be_one_of_this_policy() {
         ),
     ] {
         desk.file("audit.json", json);
-        let (status, out, err) = desk.render(&[
-            "admission",
-            "--policy",
-            "policy.json",
-            "--audit",
-            "audit.json",
-        ]);
+        let (status, out, err) = desk.line("admission --policy policy.json --audit audit.json");
         assert_eq!((status, out.as_str()), (1, ""));
         assert!(err.contains(words), "{err}");
     }

@@ -444,13 +444,8 @@ fn an_older_cluster_gets_what_its_api_has() {
 #[test]
 fn a_tag_is_named_as_what_it_is() {
     let desk = Desk::new();
-    let (status, out, err) = desk.render(&[
-        "manifests",
-        "--policy",
-        "policy.json",
-        "--audit",
-        "registry.example.com/skewguard-cli:0.1.0",
-    ]);
+    let (status, out, err) = desk
+        .line("manifests --policy policy.json --audit registry.example.com/skewguard-cli:0.1.0");
     assert_eq!(status, 0);
     assert!(out.contains("image: \"registry.example.com/skewguard-cli:0.1.0\"\n"));
     assert_eq!(

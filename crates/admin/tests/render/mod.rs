@@ -44,6 +44,11 @@ impl Desk {
         self.0.path().to_owned()
     }
 
+    /// Runs `oc skewguard render` with the words of a line.
+    pub(crate) fn line(&self, line: &str) -> (i32, String, String) {
+        self.render(&line.split(' ').collect::<Vec<_>>())
+    }
+
     /// Runs `oc skewguard render`, from the directory of the files: exit status, results, everything
     /// else.
     pub(crate) fn render(&self, args: &[&str]) -> (i32, String, String) {

@@ -14,15 +14,8 @@ const CASES: [&str; 3] = ["wiring-a", "wiring-b", "hypershift"];
 fn made() -> Vec<(String, String)> {
     let desk = Desk::new();
     desk.file("embed", program(600));
-    let (exit, out, err) = desk.render(&[
-        "machineconfig",
-        "--role",
-        "worker",
-        "--policy",
-        "policy.json",
-        "--binary",
-        "embed",
-    ]);
+    let (exit, out, err) =
+        desk.line("machineconfig --role worker --policy policy.json --binary embed");
     assert_eq!(exit, 0, "{err}");
     let object: Value = serde_saphyr::from_str(&out).unwrap();
     let agent = desk.file("agent.json", object["spec"]["config"].to_string());

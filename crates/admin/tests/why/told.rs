@@ -6,8 +6,14 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// `events.k8s.io/v1`, as the agent makes it and as the core API shows it.
-fn event(reason: &str, action: &str, note: &str, time: &str) -> Value {
-    json!({ "apiVersion": "v1", "kind": "Event", "action": action, "eventTime": format!("{time}.000000Z"), "type": if reason == "FirstBootWentOn" { "Normal" } else { "Warning" },
+fn event(reason: &str, note: &str, time: &str) -> Value {
+    let went_on = reason == "FirstBootWentOn";
+    let action = if reason == "BelowMinimumOCPVersion" {
+        "Block"
+    } else {
+        "Proceed"
+    };
+    json!({ "apiVersion": "v1", "kind": "Event", "action": action, "eventTime": format!("{time}.000000Z"), "type": if went_on { "Normal" } else { "Warning" },
         "firstTimestamp": null, "lastTimestamp": null, "source": {},
         "involvedObject": { "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "name": "ip-10-0-16-37-3f9a1c77d2e4b605", "namespace": "skewguard" },
         "message": format!("Node ip-10-0-16-37 (10.0.16.37) {note}"),
@@ -18,6 +24,11 @@ fn event(reason: &str, action: &str, note: &str, time: &str) -> Value {
 fn write(gather: &Gather, name: &str, items: &[Value]) {
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
     std::fs::write(gather.dir.path().join(name), list.to_string()).unwrap();
+}
+
+/// The Event that the agent made.
+fn tell(gather: &Gather, reason: &str, note: &str, time: &str) {
+    write(gather, "events.json", &[event(reason, note, time)]);
 }
 
 fn sentence(report: &Value) -> &str {
@@ -40,16 +51,7 @@ fn events_stand_in_for_a_report_that_is_not_there() {
         sentence(&gather.json())
             .contains("neither a certificate request nor a Node of it was seen since")
     );
-    write(
-        &gather,
-        "events.json",
-        &[event(
-            "FirstBootStalled",
-            "Proceed",
-            STALLED,
-            "2026-08-20T09:33:10",
-        )],
-    );
+    tell(&gather, "FirstBootStalled", STALLED, "2026-08-20T09:33:10");
     let found = gather.json();
     assert_eq!(only(&found)["stage"], "FirstBoot");
     assert_eq!(
@@ -65,15 +67,11 @@ fn events_stand_in_for_a_report_that_is_not_there() {
     );
     assert_eq!(only(&found)["isCertain"], false);
     let note = "was refused: boot image is OCP 4.12; the minimum is 4.13.0 (boot image 412.86.202301311551-0, pool worker) (more: oc skewguard why)";
-    write(
+    tell(
         &gather,
-        "events.json",
-        &[event(
-            "BelowMinimumOCPVersion",
-            "Block",
-            note,
-            "2026-08-20T09:34:10",
-        )],
+        "BelowMinimumOCPVersion",
+        note,
+        "2026-08-20T09:34:10",
     );
     let found = gather.json();
     assert_eq!(only(&found)["stage"], "Refused");
@@ -89,16 +87,7 @@ fn events_stand_in_for_a_report_that_is_not_there() {
 #[test]
 fn events_of_an_earlier_machine_are_not_its_own() {
     let gather = unreported();
-    write(
-        &gather,
-        "events.json",
-        &[event(
-            "FirstBootStalled",
-            "Proceed",
-            STALLED,
-            "2026-08-19T09:33:10",
-        )],
-    );
+    tell(&gather, "FirstBootStalled", STALLED, "2026-08-19T09:33:10");
     assert!(
         sentence(&gather.json())
             .contains("neither a certificate request nor a Node of it was seen since")
@@ -112,15 +101,9 @@ fn a_first_boot_that_went_on_is_not_told_as_hanging() {
         &gather,
         "events.json",
         &[
-            event(
-                "FirstBootStalled",
-                "Proceed",
-                STALLED,
-                "2026-08-20T09:33:10",
-            ),
+            event("FirstBootStalled", STALLED, "2026-08-20T09:33:10"),
             event(
                 "FirstBootWentOn",
-                "Proceed",
                 ": the first boot goes on after the phase Pull.",
                 "2026-08-20T09:50:00",
             ),
