@@ -6,6 +6,8 @@ use super::metadata::{Condition, Metadata, ObjectMeta, bounded};
 use super::names;
 use crate::lenient::{Raw, message_if_any};
 use crate::moment::{Moment, Time};
+use crate::secrets::without_secrets;
+use crate::text::printable_up_to;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -193,7 +195,8 @@ impl Machine {
             instance_state: provider
                 .instance_state
                 .or(provider.vm_state)
-                .or_else(|| metadata.annotation("machine.openshift.io/instance-state")),
+                .or_else(|| metadata.annotation("machine.openshift.io/instance-state"))
+                .map(|state| printable_up_to(&without_secrets(&state), 60)),
             provider_id: spec.provider_id.clone(),
             addresses: addresses.map(|all| (all.kind, all.address)).collect(),
             node: status.node_ref.name,

@@ -3,6 +3,7 @@
 //! The messages are those of openshift/cluster-machine-approver, `pkg/controller`, and `main.go` of
 //! its first releases.
 
+use crate::secrets::without_secrets;
 use crate::text::printable_up_to;
 
 /// The request that a line is about, and why it was not approved.
@@ -64,7 +65,7 @@ const WHY: [&str; 17] = [
 ];
 
 fn said(why: &str) -> String {
-    printable_up_to(why, 200)
+    printable_up_to(&without_secrets(why), 200)
 }
 
 fn is_name(name: &str) -> bool {
@@ -73,7 +74,17 @@ fn is_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::refusal;
+    use super::{refusal, refusal_of_all};
+
+    /// 4.5 to 4.7. An approver of later releases names the request.
+    #[test]
+    fn a_refusal_of_all_requests_names_none() {
+        let words = "Pending CSRs: 211; Max pending allowed: 106. Difference between pending CSRs and machines > 100. Ignoring all CSRs as too many recent pending CSRs seen";
+        assert_eq!(refusal_of_all(words).as_deref(), Some(words));
+        assert_eq!(refusal_of_all(&format!("csr-x: {words}")), None);
+        let url = refusal_of_all("Pending CSRs: https://eve:pw@example.com/?token=t");
+        assert_eq!(url.as_deref(), Some("Pending CSRs: https://example.com/"));
+    }
 
     /// The first is public, the second of its first releases (openshift/cluster-machine-approver
     /// issue 15).
