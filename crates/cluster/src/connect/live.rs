@@ -8,7 +8,7 @@ use crate::kinds::fields::{list_at, str_at, text_at};
 use crate::kinds::groups::{APPROVER_NAMESPACE, MCO_NAMESPACE, SECRET};
 use crate::kinds::kind::{Kind, Request};
 use crate::kinds::kind_table::row;
-use crate::kinds::node::{Node, NodeObject};
+use crate::kinds::node::Node;
 use crate::lenient;
 use crate::moment::Moment;
 use crate::text::is_dns_name;
@@ -79,8 +79,8 @@ pub async fn fetch(
     for name in nodes_to_read(cluster, names, &broken, now.minus(LOG_SECONDS)) {
         match object(server, &one("Node", None, &name), watch).await {
             Ok(Some(node)) => {
-                let read = lenient::known::<NodeObject>(&node);
-                cluster.complete_node(Node::of(read, &node));
+                let read = Node::of(lenient::known(&node), &node);
+                cluster.complete_node(read);
             }
             Ok(None) => {}
             Err(why) => unread.push(not_read(&format!("nodes {name}"), why)),

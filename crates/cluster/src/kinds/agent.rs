@@ -1,6 +1,6 @@
 //! Agents of the Assisted Installer (pure).
 
-use super::metadata::{Condition, Metadata, ObjectMeta, Reference, bounded};
+use super::metadata::{Condition, Metadata, Object, Reference, bounded};
 use super::names::{forms, ip};
 use crate::lenient::message_if_any;
 use serde::Deserialize;
@@ -21,18 +21,9 @@ pub struct Agent {
     pub conditions: Vec<Condition>,
 }
 
-/// An Agent as the API has it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct AgentObject {
-    metadata: ObjectMeta,
-    spec: Spec,
-    status: Status,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Spec {
+pub struct Spec {
     hostname: Option<String>,
     approved: Option<bool>,
     cluster_deployment_name: Reference,
@@ -40,7 +31,7 @@ struct Spec {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Status {
+pub struct Status {
     debug_info: DebugInfo,
     progress: Progress,
     inventory: Inventory,
@@ -78,8 +69,8 @@ struct Interface {
 }
 
 impl Agent {
-    pub fn of(object: AgentObject) -> Self {
-        let AgentObject {
+    pub fn of(object: Object<Spec, Status>) -> Self {
+        let Object {
             metadata,
             spec,
             status,

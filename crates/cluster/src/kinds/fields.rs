@@ -4,7 +4,6 @@
 //! is absent here, and named by [`super::unfit`]. All text is made printable and bounded where it
 //! enters.
 
-use crate::secrets::without_secrets;
 use crate::text;
 use serde_json::Value;
 
@@ -19,11 +18,6 @@ pub fn str_at<'a>(object: &'a Value, path: &str) -> Option<&'a str> {
 /// The text at a path, printable and bounded.
 pub fn text_at(object: &Value, path: &str) -> Option<String> {
     str_at(object, path).map(text::printable)
-}
-
-/// The message of somebody at a path, printable, and without what may be secret in its URLs.
-pub fn message_at(object: &Value, path: &str) -> Option<String> {
-    str_at(object, path).map(|text| text::printable(&without_secrets(text)))
 }
 
 /// The list at a path; where there is none, an empty one.

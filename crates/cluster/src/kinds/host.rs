@@ -1,7 +1,7 @@
 //! Hosts of bare metal (pure).
 
 use super::image::{INSTALL_COREOS, pool};
-use super::metadata::{Metadata, ObjectMeta, Reference};
+use super::metadata::{Metadata, Object, Reference};
 use super::names::{forms, ip};
 use super::owner;
 use crate::lenient::message_if_any;
@@ -44,18 +44,9 @@ pub struct HostSource {
     is_of_release: bool,
 }
 
-/// A host as the API has it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct HostObject {
-    metadata: ObjectMeta,
-    spec: Spec,
-    status: Status,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Spec {
+pub struct Spec {
     image: Image,
     custom_deploy: CustomDeploy,
     consumer_ref: Reference,
@@ -78,7 +69,7 @@ struct CustomDeploy {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Status {
+pub struct Status {
     provisioning: Provisioning,
     operation_history: OperationHistory,
     last_updated: Time,
@@ -125,8 +116,8 @@ const CONSUMERS: [&str; 2] = ["Machine", "Metal3Machine"];
 
 impl Host {
     /// `whole` is the object itself, for the signs of who writes it.
-    pub fn of(object: HostObject, whole: &Value) -> Self {
-        let HostObject {
+    pub fn of(object: Object<Spec, Status>, whole: &Value) -> Self {
+        let Object {
             metadata,
             spec,
             status,

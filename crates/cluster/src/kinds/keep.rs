@@ -1,21 +1,21 @@
 //! Keeps what is needed of an object, by its kind: one function for each (pure). Each returns the fields
 //! of another type, in words.
 
-use super::agent::{Agent, AgentObject};
-use super::event::{Event, EventObject};
+use super::agent::Agent;
+use super::event::Event;
 use super::fields::{list_at, str_at, text_at};
 use super::groups::{MCO_NAMESPACE, REPORTS_NAMESPACE};
-use super::health_check::{HealthCheck, HealthCheckObject};
-use super::host::{Host, HostObject};
+use super::health_check::HealthCheck;
+use super::host::Host;
 use super::infrastructure::VSphere;
 use super::karpenter::{self, HostedClass, NodeClass, Pool};
-use super::machine::{Machine, MachineObject};
-use super::machine_set::{MachineSet, SetObject};
+use super::machine::Machine;
+use super::machine_set::MachineSet;
 use super::metadata::{Metadata, conditions};
-use super::node::{Node, NodeObject};
-use super::node_pool::{NodePool, NodePoolObject};
-use super::report::{Report, ReportObject};
-use super::request::{CertificateRequest, RequestObject};
+use super::node::Node;
+use super::node_pool::NodePool;
+use super::report::Report;
+use super::request::CertificateRequest;
 use super::settings::{
     BootImageConditions, History, ManagedBootImages, Provisioning, next_update, skew,
 };
@@ -43,7 +43,7 @@ pub fn nothing(_: &mut Cluster, _: &Value) -> Vec<String> {
 }
 
 pub fn machine(all: &mut Cluster, group: &'static str, object: &Value) -> Vec<String> {
-    let (read, unfit) = lenient::read::<MachineObject>(object);
+    let (read, unfit) = lenient::read(object);
     add_machine(all, Machine::of(group, read));
     unfit
 }
@@ -71,7 +71,7 @@ pub fn set(
     object: &Value,
     list: fn(&mut Cluster) -> &mut Vec<MachineSet>,
 ) -> Vec<String> {
-    let (read, unfit) = lenient::read::<SetObject>(object);
+    let (read, unfit) = lenient::read(object);
     let set = MachineSet::of(read, object);
     if set.is_windows {
         all.windows_sets.push(set);
@@ -82,32 +82,32 @@ pub fn set(
 }
 
 pub fn node_pool(all: &mut Cluster, object: &Value) -> Vec<String> {
-    let (read, unfit) = lenient::read::<NodePoolObject>(object);
+    let (read, unfit) = lenient::read(object);
     all.node_pools.push(NodePool::of(read, object));
     unfit
 }
 
 pub fn host(all: &mut Cluster, object: &Value) -> Vec<String> {
-    let (read, unfit) = lenient::read::<HostObject>(object);
+    let (read, unfit) = lenient::read(object);
     all.hosts.push(Host::of(read, object));
     unfit
 }
 
 pub fn agent(all: &mut Cluster, object: &Value) -> Vec<String> {
-    let (read, unfit) = lenient::read::<AgentObject>(object);
+    let (read, unfit) = lenient::read(object);
     all.agents.push(Agent::of(read));
     unfit
 }
 
 pub fn node(all: &mut Cluster, object: &Value) -> Vec<String> {
-    let (read, unfit) = lenient::read::<NodeObject>(object);
+    let (read, unfit) = lenient::read(object);
     all.add_node(Node::of(read, object));
     unfit
 }
 
 /// Any user may create a report in another namespace.
 pub fn report(all: &mut Cluster, object: &Value) -> Vec<String> {
-    let (read, unfit) = lenient::read::<ReportObject>(&Report::with_a_verdict(object));
+    let (read, unfit) = lenient::read(&Report::with_a_verdict(object));
     let report = Report::of(read);
     if report.metadata.namespace == REPORTS_NAMESPACE {
         all.reports.push(report);
@@ -116,19 +116,19 @@ pub fn report(all: &mut Cluster, object: &Value) -> Vec<String> {
 }
 
 pub fn request(all: &mut Cluster, object: &Value) -> Vec<String> {
-    let (read, unfit) = lenient::read::<RequestObject>(object);
+    let (read, unfit) = lenient::read(object);
     all.requests.extend(CertificateRequest::of(read));
     unfit
 }
 
 pub fn health_check(all: &mut Cluster, group: &str, object: &Value) -> Vec<String> {
-    let (read, unfit) = lenient::read::<HealthCheckObject>(object);
+    let (read, unfit) = lenient::read(object);
     all.health_checks.push(HealthCheck::of(group, read));
     unfit
 }
 
 pub fn event(all: &mut Cluster, object: &Value) -> Vec<String> {
-    let event = Event::of(lenient::known::<EventObject>(object));
+    let event = Event::of(lenient::known(object));
     if event.is_of_interest() && all.has_room_for_events() {
         all.saw(event.last);
         if all.purpose == Purpose::Nodes {

@@ -2,7 +2,7 @@
 
 use super::groups::{CLUSTER_API, KARPENTER};
 use super::image::{self, Image};
-use super::metadata::{Condition, Metadata, ObjectMeta, bounded};
+use super::metadata::{Condition, Metadata, Object, ObjectMeta, bounded};
 use super::names;
 use crate::lenient::{Raw, message_if_any};
 use crate::moment::{Moment, Time};
@@ -56,15 +56,6 @@ pub struct Machine {
     pub is_paused: bool,
 }
 
-/// A Machine as the API has it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct MachineObject {
-    metadata: ObjectMeta,
-    spec: MachineSpec,
-    status: Status,
-}
-
 /// The spec of a Machine, and of a template of one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -92,7 +83,7 @@ struct Bootstrap {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Status {
+pub struct Status {
     phase: Option<String>,
     last_updated: Time,
     error_reason: Option<String>,
@@ -157,8 +148,8 @@ pub fn is_windows(metadata: &ObjectMeta) -> bool {
 }
 
 impl Machine {
-    pub fn of(group: &'static str, object: MachineObject) -> Self {
-        let MachineObject {
+    pub fn of(group: &'static str, object: Object<MachineSpec, Status>) -> Self {
+        let Object {
             metadata,
             spec,
             status,

@@ -61,6 +61,18 @@ pub struct ObjectMeta {
     owner_references: Vec<Reference>,
 }
 
+/// An object as the API has it, of the fields that are needed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(
+    default,
+    bound = "S: Default + Deserialize<'de>, T: Default + Deserialize<'de>"
+)]
+pub struct Object<S, T> {
+    pub metadata: ObjectMeta,
+    pub spec: S,
+    pub status: T,
+}
+
 /// An object that another one names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -2,7 +2,7 @@
 
 use super::machine::Address;
 use super::machine_set::architecture_name;
-use super::metadata::{Condition, Metadata, ObjectMeta, condition};
+use super::metadata::{Condition, Metadata, Object, condition};
 use super::names::ip;
 use crate::lenient;
 use crate::moment::Moment;
@@ -50,18 +50,9 @@ pub struct Node {
     pub heartbeat: Option<Moment>,
 }
 
-/// A Node as the API has it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct NodeObject {
-    metadata: ObjectMeta,
-    spec: Spec,
-    status: Status,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Spec {
+pub struct Spec {
     #[serde(rename = "providerID")]
     provider_id: Option<String>,
     taints: Vec<Taint>,
@@ -75,7 +66,7 @@ struct Taint {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Status {
+pub struct Status {
     addresses: Vec<Address>,
     conditions: Vec<Condition>,
     node_info: NodeInfo,
@@ -113,8 +104,8 @@ struct Born {
 
 impl Node {
     /// `whole` is the object itself, for the annotation with the verdict.
-    pub fn of(object: NodeObject, whole: &Value) -> Self {
-        let NodeObject {
+    pub fn of(object: Object<Spec, Status>, whole: &Value) -> Self {
+        let Object {
             metadata,
             spec,
             status,

@@ -1,7 +1,7 @@
 //! HyperShift's `NodePool` (pure).
 
 use super::machine_set::architecture_name;
-use super::metadata::{Condition, Metadata, ObjectMeta, Reference, bounded, condition};
+use super::metadata::{Condition, Metadata, Object, Reference, bounded, condition};
 use super::owner;
 use super::platforms::{audit_row, first};
 use crate::lenient::Raw;
@@ -45,18 +45,9 @@ pub struct NodePoolImage {
     pub value: String,
 }
 
-/// A NodePool as the API has it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct NodePoolObject {
-    metadata: ObjectMeta,
-    spec: Spec,
-    status: Status,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Spec {
+pub struct Spec {
     replicas: Option<i64>,
     arch: Option<String>,
     release: Release,
@@ -94,7 +85,7 @@ struct Replace {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Status {
+pub struct Status {
     version: Option<String>,
     conditions: Vec<Condition>,
     os_image_stream: Option<Stream>,
@@ -119,8 +110,8 @@ const SHOWN: [&str; 4] = [
 
 impl NodePool {
     /// `whole` is the object itself, for the signs of who writes it.
-    pub fn of(object: NodePoolObject, whole: &Value) -> Self {
-        let NodePoolObject {
+    pub fn of(object: Object<Spec, Status>, whole: &Value) -> Self {
+        let Object {
             metadata,
             spec,
             status,

@@ -1,7 +1,7 @@
 //! Certificate requests of nodes (pure).
 
 use super::certificate::Validity;
-use super::metadata::{Condition, ObjectMeta, bounded, condition};
+use super::metadata::{Condition, Object, bounded, condition};
 use super::names::normal;
 use super::request_name::{NODE_USER, node_of_request};
 use crate::lenient::Raw;
@@ -28,18 +28,9 @@ pub struct CertificateRequest {
     pub denied: Option<String>,
 }
 
-/// A request as the API has it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct RequestObject {
-    metadata: ObjectMeta,
-    spec: Spec,
-    status: Status,
-}
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Spec {
+pub struct Spec {
     signer_name: String,
     username: Raw<String>,
     request: Option<Raw<String>>,
@@ -47,15 +38,15 @@ struct Spec {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Status {
+pub struct Status {
     certificate: Option<Raw<String>>,
     conditions: Vec<Condition>,
 }
 
 impl CertificateRequest {
     /// `None` for one that is not a node's, or has no name.
-    pub fn of(object: RequestObject) -> Option<Self> {
-        let RequestObject {
+    pub fn of(object: Object<Spec, Status>) -> Option<Self> {
+        let Object {
             metadata,
             spec,
             status,

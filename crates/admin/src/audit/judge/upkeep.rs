@@ -18,6 +18,7 @@ use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::upkeep::{Counts, Keeper, Rule, Upkeep};
 use crate::version::{OcpMinor, Release};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::kind_table;
 use std::time::Duration;
 
 /// The note on a set that the operator keeps.
@@ -57,10 +58,7 @@ pub(crate) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgem
             upkeep,
         };
     }
-    let resource = match candidate.kind {
-        "ControlPlaneMachineSet" => "controlplanemachinesets",
-        _ => "machinesets",
-    };
+    let resource = kind_table::row(MACHINE_API, candidate.kind).map_or("", |row| row.plural);
     let managed = objects.managed.as_ref();
     let selected =
         managed.and_then(|managed| managed.selects(MACHINE_API, resource, &candidate.set.labels));
@@ -329,10 +327,6 @@ pub(crate) fn could_be_kept(set: &Set, objects: &Objects) -> bool {
 
 /// The command with which the cluster keeps the images of all sets of this kind.
 pub(crate) fn keep_command(kind: &str, objects: &Objects) -> Option<String> {
-    let resource = match kind {
-        "MachineSet" => "machinesets",
-        "ControlPlaneMachineSet" => "controlplanemachinesets",
-        _ => return None,
-    };
+    let resource = kind_table::row(MACHINE_API, kind)?.plural;
     objects.managed.as_ref()?.command(MACHINE_API, resource)
 }
