@@ -45,27 +45,26 @@ fn open(schema: &mut Schema) {
         (None, Some(words)) => vec![Value::Object(Map::from_iter([("enum".to_owned(), words)]))],
         _ => return,
     };
-    let mut description = fields["description"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
-    description += " Later releases may add words.";
+    let mut description = text(fields.get("description")) + " Later releases may add words.";
     let mut words = Vec::new();
-    for mut variant in variants {
-        if let (Some(word), Some(about)) =
-            (variant["const"].as_str(), variant["description"].as_str())
-        {
+    for variant in &variants {
+        let (word, about) = (text(variant.get("const")), text(variant.get("description")));
+        if !about.is_empty() {
             description += &format!("\n{word}: {}", about.replace('\n', " "));
         }
-        match variant["enum"].take() {
-            Value::Array(all) => words.extend(all),
-            _ => words.push(variant["const"].take()),
+        match variant.get("enum") {
+            Some(Value::Array(all)) => words.extend(all.iter().cloned()),
+            _ => words.push(Value::String(word)),
         }
     }
-    let text = Value::String;
-    fields.insert("type".to_owned(), text("string".to_owned()));
-    fields.insert("description".to_owned(), text(description));
+    fields.insert("type".to_owned(), Value::String("string".to_owned()));
+    fields.insert("description".to_owned(), Value::String(description));
     fields.insert("examples".to_owned(), Value::Array(words));
+}
+
+fn text(value: Option<&Value>) -> String {
+    let text = value.and_then(Value::as_str);
+    text.unwrap_or_default().to_owned()
 }
 
 /// A part of a verdict's schema.

@@ -146,6 +146,18 @@ pub(super) fn nearest(word: &str, names: &[&'static str]) -> Option<&'static str
         .map(|(_, name)| name)
 }
 
+/// Reports that a required field is missing.
+pub(super) fn missing(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape, name: &str) {
+    let then = match at.path.as_str() {
+        "" => String::new(),
+        path => format!(": {}", consequence(path)),
+    };
+    let example = shape.properties.get(name).and_then(Shape::example);
+    let message = format!("the required field {name} is missing{then}");
+    let help = format!("add \"{name}\": {}", example.unwrap_or_default());
+    lint.error(at, "MissingField", message, help);
+}
+
 #[cfg(test)]
 mod tests {
     use super::nearest;
@@ -175,16 +187,4 @@ mod tests {
         assert_eq!(nearest("metadata", fields::POLICY), None);
         assert_eq!(nearest(&"x".repeat(100_000), fields::POLICY), None);
     }
-}
-
-/// Reports that a required field is missing.
-pub(super) fn missing(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape, name: &str) {
-    let then = match at.path.as_str() {
-        "" => String::new(),
-        path => format!(": {}", consequence(path)),
-    };
-    let example = shape.properties.get(name).and_then(Shape::example);
-    let message = format!("the required field {name} is missing{then}");
-    let help = format!("add \"{name}\": {}", example.unwrap_or_default());
-    lint.error(at, "MissingField", message, help);
 }

@@ -211,7 +211,7 @@ fn the_roles_have_what_is_asked_for() {
                 .to_owned();
             let parts: Vec<&str> = path.split('/').collect();
             let (group, namespace, resource, verb, name) = match parts.as_slice() {
-                ["apis", _] | ["apis", _, _] => continue,
+                ["api"] | ["apis", _] | ["apis", _, _] => continue,
                 ["api", _, "namespaces", namespace, "pods", _, "log"] => {
                     ("", *namespace, "pods/log", "get", "")
                 }
