@@ -63,10 +63,14 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     };
     let mut machines: Vec<Explanation> = all.into_iter().map(tell).collect();
     if is_of_all {
-        let named: BTreeSet<String> = machines.iter().flat_map(Explanation::requests).collect();
+        let is_strange = |name: &String| index.strangers.iter().any(|one| one.last.name == *name);
+        let own = machines.iter().map(Explanation::requests);
+        let mut own: Vec<Vec<String>> = own.collect();
+        own.iter_mut().for_each(|names| names.retain(is_strange));
+        own.retain(|names| !names.is_empty());
+        let named: BTreeSet<&String> = own.iter().flatten().collect();
         // Where there are more of them than machines that they may be of, some are of others.
-        let is_enough = index.strangers.len() <= index.unnamed;
-        let is_named = |name: &str| is_enough && named.contains(name);
+        let is_named = |name: &str| named.len() <= own.len() && named.contains(&name.to_owned());
         let mut others = strangers(facts, &index, &is_named, now);
         others.all.extend(sets_without_machines(facts, &index));
         if let Some(namespace) = namespace {

@@ -110,11 +110,14 @@ impl Case<'_> {
             .iter()
             .find(|of| of.metadata.full_name() == name_of_pool);
         let bad = pool.and_then(|pool| self.see_pool(pool));
-        let by_log = self.by_ignition_log();
+        let is_invalid = (bad.as_ref()).is_some_and(|(kind, _)| kind.starts_with("Valid"));
+        // That nobody asked says less than that there is nothing to ask for.
+        let by_log = (self.by_ignition_log())
+            .filter(|finding| !is_invalid || finding.stage != Stage::NoRequest);
         let name = self.name();
         self.unseen("its Node and certificate requests: they are in the hosted cluster");
         match (by_log, bad) {
-            (Some(finding), Some((kind, why))) if finding.stage == Stage::RequestRefused && kind.starts_with("Valid") => {
+            (Some(finding), Some((kind, why))) if finding.stage == Stage::RequestRefused && is_invalid => {
                 let sentence = format!(
                     "{name} does not get its config: its NodePool {name_of_pool} says {kind} is False: {} {}",
                     sentence(&why), finding.sentence
@@ -129,7 +132,7 @@ impl Case<'_> {
                 format!("No machine of NodePool {name_of_pool} has reached the ignition server, {name} among them: {}", sentence(&why)),
             )
             .next(ROUTE),
-            (None, Some((kind, why))) if kind.starts_with("Valid") => Finding::new(
+            (None, Some((kind, why))) if is_invalid => Finding::new(
                 Stage::RequestRefused,
                 At::Served,
                 format!("{kind} is False"),

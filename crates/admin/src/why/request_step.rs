@@ -75,7 +75,12 @@ impl Case<'_> {
     pub(super) fn asked(&mut self) -> Asked {
         let logs = &self.facts.logs;
         if logs.servers().next().is_none() {
-            self.unseen(NO_LOG);
+            let is_hosted = self
+                .machine
+                .is_some_and(|machine| machine.node_pool.is_some());
+            if !is_hosted {
+                self.unseen(NO_LOG);
+            }
             return Asked::NoLog;
         }
         let created = self.created();

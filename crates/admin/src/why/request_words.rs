@@ -239,7 +239,7 @@ impl Case<'_> {
     fn perhaps_before(&self, begin: &str, step: &str) -> Finding {
         let role = self.machine.and_then(|machine| machine.role.as_deref());
         let by = match role {
-            Some("master") => ", from the bootstrap machine's server",
+            Some("master") => ", from the bootstrap machine's server,",
             _ => "",
         };
         Finding::new(

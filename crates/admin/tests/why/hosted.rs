@@ -245,3 +245,66 @@ fn an_agent_is_followed_from_its_disk_to_its_config() {
         "{report:#}"
     );
 }
+
+/// A gather of the hosting cluster with a NodePool of this condition, its machines and a log of theirs.
+fn with_condition(kind: &str, machines: bool, log: Option<&str>) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    let mut pool = node_pool("True");
+    let conditions = pool["status"]["conditions"].as_array_mut().unwrap();
+    conditions.retain(|condition| condition["status"] == "True");
+    conditions.push(condition(kind, "False", "Failed", "it is not right"));
+    let mut items = vec![pool];
+    if machines {
+        items.push(machine(WAITS, "2026-08-20T08:00:00Z", false));
+    }
+    items.push(json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineHealthCheck", "spec": { "selector": {} },
+        "metadata": metadata("openshift-machine-api", "now", "2026-08-20T10:00:00Z") }));
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+    std::fs::write(dir.path().join("objects.json"), list.to_string()).unwrap();
+    let none = json!({ "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "MachineList", "items": [], "metadata": {} });
+    std::fs::write(dir.path().join("machines.json"), none.to_string()).unwrap();
+    if let Some(log) = log {
+        std::fs::write(dir.path().join("ignition-server-6d9f7-x2x9p.log"), log).unwrap();
+    }
+    json(&[dir.path().to_str().unwrap()])
+}
+
+/// The ignition server's own errors are no requests.
+#[test]
+fn a_payload_that_is_not_made_is_told_beside_a_log_without_requests() {
+    let log = format!(
+        "{BEGIN}{{\"level\":\"error\",\"ts\":\"2026-08-20T08:05:00Z\",\"msg\":\"mcs returned unexpected response code\",\"code\":500}}\n"
+    );
+    let found = with_condition("ValidGeneratedPayload", true, Some(&log));
+    assert_eq!(only(&found)["stage"], "RequestRefused", "{found:#}");
+    assert_eq!(
+        only(&found)["sentence"],
+        "guest-x7k2p-w4fxq does not get its config, as it seems: its NodePool clusters/guest says ValidGeneratedPayload is False: Failed: it is not right."
+    );
+    // The machine-config-server is the hosting cluster's.
+    let unseen = only(&found)["unseen"].to_string();
+    assert!(!unseen.contains("machine-config-server"), "{unseen}");
+}
+
+/// HyperShift goes on with a version that it does not support, and not where the others are False.
+#[test]
+fn a_condition_that_stops_nothing_is_no_cause() {
+    let found = with_condition("SupportedVersionSkew", false, None);
+    assert_eq!(only(&found)["isCertain"], false, "{found:#}");
+    assert_eq!(
+        only(&found)["sentence"],
+        "NodePool clusters/guest wants 2 machines and has none, and no condition of it says why; SupportedVersionSkew is False, which alone stops nothing: Failed: it is not right."
+    );
+    for kind in [
+        "IgnitionEndpointAvailable",
+        "UpdateManagementEnabled",
+        "ValidArchPlatform",
+    ] {
+        let found = with_condition(kind, false, None);
+        assert_eq!(only(&found)["isCertain"], true, "{found:#}");
+        let wanted = format!(
+            "NodePool clusters/guest wants 2 machines and has none: {kind} is False: Failed: it is not right."
+        );
+        assert_eq!(only(&found)["sentence"], wanted);
+    }
+}

@@ -348,8 +348,9 @@ fn candidate(
     };
     let mut all = pending.iter().enumerate();
     let usual = match delay {
-        // Of those whose time was up it is the one that waits longest.
-        Delay::Minute => all.find(is_within(API_TIMEOUT - 1, API_TIMEOUT + 1)),
+        // Of those whose time was up it is the one that waits longest, to the second.
+        Delay::Minute => (all.clone().find(is_within(API_TIMEOUT, API_TIMEOUT)))
+            .or_else(|| all.find(is_within(API_TIMEOUT - 1, API_TIMEOUT + 1))),
         Delay::Short | Delay::Any => all.rfind(is_within(0, QUICK)),
     };
     let usual = usual.or_else(|| {
