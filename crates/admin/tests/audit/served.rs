@@ -377,22 +377,19 @@ fn five_thousand_nodes_fit_into_64_mib() {
     if let Ok(nodes) = std::env::var("SKEWGUARD_BENCH_NODES") {
         let nodes: usize = nodes.parse().unwrap();
         let served = serve(Lists::of(fleet(nodes, nodes / 25)), Options::default());
-        let output = Command::new("/usr/bin/time")
-            .arg("-v")
-            .arg(env!("CARGO_BIN_EXE_kubectl-skewguard"))
-            .args([
-                "audit",
-                "--policy",
-                POLICY,
-                "--output",
-                "json",
-                "--kubeconfig",
-            ])
-            .arg(&served.kubeconfig)
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .output()
-            .unwrap();
-        eprintln!("{nodes}: {}", String::from_utf8_lossy(&output.stderr));
+        for command in [&["audit", "--policy", POLICY][..], &["why"]] {
+            let output = Command::new("/usr/bin/time")
+                .arg("-v")
+                .arg(env!("CARGO_BIN_EXE_kubectl-skewguard"))
+                .args(command)
+                .args(["--output", "json", "--kubeconfig"])
+                .arg(&served.kubeconfig)
+                .current_dir(env!("CARGO_MANIFEST_DIR"))
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            eprintln!("{nodes}, {command:?}: {said}");
+        }
         return;
     }
     let served = serve(Lists::of(fleet(5000, 200)), Options::default());

@@ -310,62 +310,48 @@ fn files_that_are_not_what_they_should_be() {
         .unwrap();
     for (args, wanted) in [
         (
-            vec!["--policy", "absent.json", "--binary", "embed"],
+            "--policy absent.json --binary embed",
             "absent.json: No such file or directory",
         ),
         (
-            vec!["--policy", ".", "--binary", "embed"],
+            "--policy . --binary embed",
             ".: is a directory, not a regular file",
         ),
         (
-            vec!["--policy", "empty", "--binary", "embed"],
+            "--policy empty --binary embed",
             "empty:1:1: error: the file is not JSON",
         ),
         (
-            vec!["--policy", "huge", "--binary", "embed"],
+            "--policy huge --binary embed",
             "huge: is larger than 262,144 bytes",
         ),
         (
-            vec!["--policy", "policy.json", "--binary", "script"],
+            "--policy policy.json --binary script",
             "script: is not a program (64-bit ELF, or that packed with xz or gzip)",
         ),
         (
-            vec!["--policy", "policy.json", "--binary", "empty"],
+            "--policy policy.json --binary empty",
             "empty: is not a program",
         ),
         (
-            vec!["--policy", "policy.json", "--binary", "riscv"],
+            "--policy policy.json --binary riscv",
             "riscv: is a program for another machine (ELF machine 243)",
         ),
         (
-            vec!["--policy", "policy.json", "--binary", "huge"],
+            "--policy policy.json --binary huge",
             "huge: is larger than 33,554,432 bytes",
         ),
         (
-            vec![
-                "--policy",
-                "policy.json",
-                "--binary",
-                "embed",
-                "--rendered",
-                "policy.json",
-            ],
+            "--policy policy.json --binary embed --rendered policy.json",
             "policy.json: is not a rendered MachineConfig",
         ),
         (
-            vec![
-                "--policy",
-                "policy.json",
-                "--binary",
-                "embed",
-                "--rendered",
-                "script",
-            ],
+            "--policy policy.json --binary embed --rendered script",
             "script: is not JSON",
         ),
     ] {
-        let (exit, out, err) = desk.render(&[&["machineconfig"], &args[..]].concat());
-        assert_eq!((exit, out.as_str()), (1, ""), "{args:?}: {err}");
+        let (exit, out, err) = desk.line(&format!("machineconfig {args}"));
+        assert_eq!((exit, out.as_str()), (1, ""), "{args}: {err}");
         assert!(err.contains(wanted), "{wanted:?} is not in {err}");
     }
 }
