@@ -179,9 +179,7 @@ impl Cluster {
         if name.is_empty() && uid.is_empty() {
             return true;
         }
-        let kind = printable(kind);
-        self.seen
-            .insert(format!("{group} {kind} {namespace} {name} {uid}"))
+        self.seen.add(&(group, kind, namespace, name, uid))
     }
 
     /// Adds an object, and returns its fields of another type, in words.

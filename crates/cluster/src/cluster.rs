@@ -20,6 +20,7 @@ use crate::kinds::request::CertificateRequest;
 use crate::kinds::settings::{
     BootImageConditions, ClusterSkew, History, ManagedBootImages, Provisioning,
 };
+use crate::kinds::site::Site;
 use crate::kinds::stream::OwnImage;
 use crate::kinds::target;
 use crate::kinds::user_data::{Authorities, Fingerprint, UserData};
@@ -30,7 +31,9 @@ use crate::moment::Moment;
 use crate::unread::Unread;
 use crate::version::ImageVersion;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::sync::Arc;
 
 /// At most this many Events are kept: the first ones.
 const MAX_EVENTS: usize = 50_000;
@@ -45,6 +48,21 @@ pub enum Purpose {
     Nodes,
 }
 
+/// Objects that were seen, by hashes of what tells them apart: there may be many, with long names.
+#[derive(Debug, Default)]
+pub struct Seen {
+    hashers: [RandomState; 2],
+    hashes: HashSet<[u64; 2]>,
+}
+
+impl Seen {
+    /// Adds one, and tells whether it is new.
+    pub fn add(&mut self, identity: &impl Hash) -> bool {
+        let hash = |hasher: &RandomState| hasher.hash_one(identity);
+        self.hashes.insert(self.hashers.each_ref().map(hash))
+    }
+}
+
 /// Everything that was read.
 #[derive(Debug, Default)]
 pub struct Cluster {
@@ -57,6 +75,8 @@ pub struct Cluster {
     /// Of both APIs, and Karpenter's NodeClaims.
     pub machines: Vec<Machine>,
     pub windows_machines: Vec<Machine>,
+    /// What these are made from, each once.
+    sources: BTreeSet<Arc<Source>>,
     pub health_checks: Vec<HealthCheck>,
     /// Images that the Cluster API makes machines from, by kind, namespace and name.
     pub infrastructure: BTreeMap<(String, String, String), Image>,
@@ -161,8 +181,7 @@ pub struct Cluster {
     pub empty_lists: usize,
     /// Kinds of which an empty list was read.
     pub empty: BTreeSet<String>,
-    /// Kind, namespace, name and uid of each.
-    pub seen: BTreeSet<String>,
+    pub seen: Seen,
     /// Number of those that were read once more.
     pub doubles: usize,
     /// Objects of files, until all are read.
@@ -255,6 +274,27 @@ impl Cluster {
         !self.cluster_api_sets.is_empty()
             || !self.deployments.is_empty()
             || !self.machine_pools.is_empty()
+    }
+
+    /// The same source, as others that are equal have it.
+    pub fn shared(&mut self, source: Arc<Source>) -> Arc<Source> {
+        if let Some(known) = self.sources.get(&source) {
+            return Arc::clone(known);
+        }
+        self.sources.insert(Arc::clone(&source));
+        source
+    }
+
+    /// Site of the image that a Machine is made from; `None` where that was not read.
+    pub fn site_of<'a>(&'a self, machine: &'a Machine) -> Option<&'a Site> {
+        let image = match machine.source.infrastructure.clone() {
+            None => &machine.source.image,
+            Some((kind, name)) => {
+                let key = (kind, machine.metadata.namespace.clone(), name);
+                self.infrastructure.get(&key)?
+            }
+        };
+        Some(&image.site)
     }
 
     /// Image that a Machine, or the template of one, is made from.

@@ -11,7 +11,7 @@ use serde_json::Value;
 pub const INSTALL_COREOS: &str = "install_coreos";
 
 /// The image that the next machine is made from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Image {
     /// The platform's name; `None` where it is not one that is known.
     pub platform: Option<Platform>,

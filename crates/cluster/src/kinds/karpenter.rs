@@ -12,6 +12,7 @@ use super::machine_set::architecture_name;
 use super::metadata::{Metadata, condition, conditions};
 use crate::platform::Platform;
 use serde_json::Value;
+use std::sync::Arc;
 
 pub const EC2: &str = "EC2NodeClass";
 pub const HOSTED_CLASS: &str = "OpenshiftEC2NodeClass";
@@ -152,14 +153,14 @@ pub fn machine(object: &Value) -> Machine {
     Machine {
         group: KARPENTER,
         metadata: Metadata::of(object),
-        source: Source {
+        source: Arc::new(Source {
             image: Image {
                 platform: image.as_ref().map(|_| Platform::Aws),
                 value: image,
                 ..Image::default()
             },
             ..Source::default()
-        },
+        }),
         provider_id: text_at(object, "/status/providerID"),
         is_provisioned: !registered.is_some_and(|registered| registered.is_true()),
         owners: pool

@@ -53,8 +53,9 @@ pub fn node_claim(all: &mut Cluster, object: &Value) -> Vec<String> {
     FIT
 }
 
-fn add_machine(all: &mut Cluster, machine: Machine) {
+fn add_machine(all: &mut Cluster, mut machine: Machine) {
     all.saw(machine.since);
+    machine.source = all.shared(machine.source);
     let machine = match all.purpose {
         Purpose::Sets => machine.without_details(),
         Purpose::Nodes => machine,

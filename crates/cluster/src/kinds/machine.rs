@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// The most addresses of a Machine that are kept.
 const MAX_ADDRESSES: usize = 100;
@@ -25,7 +26,8 @@ pub struct Machine {
     pub is_deleting: bool,
     pub is_windows: bool,
     pub role: Option<String>,
-    pub source: Source,
+    /// Machines of one set share it.
+    pub source: Arc<Source>,
     pub phase: Option<String>,
     /// Since when it has its phase.
     pub since: Option<Moment>,
@@ -194,7 +196,7 @@ impl Machine {
             owners: metadata.owners(),
             host: metadata.annotation("metal3.io/BareMetalHost"),
             node_pool: metadata.annotation(OF_NODE_POOL),
-            source: Source::of(spec),
+            source: Arc::new(Source::of(spec)),
             metadata: metadata.kept(),
             labels: metadata.labels,
         }
@@ -270,7 +272,7 @@ impl Machine {
 }
 
 /// Source of a Machine, by its own spec or that in the template of a set.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source {
     /// The Machine API's provider spec has all of it; the Cluster API has only the pool here.
     pub image: Image,

@@ -38,7 +38,7 @@ pub struct Node {
     pub provider_id: Option<String>,
     pub addresses: Vec<IpAddr>,
     /// Absent where only its metadata was read.
-    pub ready: Option<Condition>,
+    pub ready: Option<Box<Condition>>,
     pub taints: Vec<String>,
     /// The Machine Config Daemon's state and reason.
     pub daemon: Option<(String, String)>,
@@ -147,7 +147,9 @@ impl Node {
             addresses: (status.addresses.iter())
                 .filter_map(|address| ip(&address.address))
                 .collect(),
-            ready: condition(&status.conditions, "Ready").cloned(),
+            ready: condition(&status.conditions, "Ready")
+                .cloned()
+                .map(Box::new),
             taints: (spec.taints.into_iter().take(MAX_TAINTS))
                 .filter_map(|taint| taint.key)
                 .collect(),

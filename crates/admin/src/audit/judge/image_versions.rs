@@ -42,7 +42,7 @@ struct Joined {
 pub(crate) struct Lookup<'a> {
     pub(crate) objects: &'a Objects,
     nodes: BTreeMap<&'a str, &'a Node>,
-    by_image: BTreeMap<(Platform, String), Vec<(Site, &'a Machine)>>,
+    by_image: BTreeMap<(Platform, String), Vec<(&'a Site, &'a Machine)>>,
     /// Findings by an image and its site: many sets share one.
     joined: RefCell<BTreeMap<(Platform, String, Site), Rc<Joined>>>,
     by_owner: BTreeMap<Owner<'a>, Vec<&'a Machine>>,
@@ -70,8 +70,8 @@ impl<'a> Lookup<'a> {
                 by_owner.entry(owner).or_default().push(machine);
             }
             let image = objects.image_of(&machine.metadata, &machine.source);
-            if let Some(key) = image.key() {
-                by_image.entry(key).or_default().push((image.site, machine));
+            if let (Some(key), Some(site)) = (image.key(), objects.site_of(machine)) {
+                by_image.entry(key).or_default().push((site, machine));
             }
         }
         let mut by_identity: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
