@@ -177,10 +177,13 @@ impl Images {
         ))
     }
 
-    fn add(&mut self, set: &SetAudit, others: &BTreeSet<&str>) -> Result<(), String> {
-        let (Some(image), Some(field)) = (&set.image, &set.image_field) else {
-            return Err("sets whose image is not named".to_owned());
-        };
+    /// The platform of a set whose image can be named in a list.
+    fn platform(
+        set: &SetAudit,
+        image: &String,
+        others: &BTreeSet<&str>,
+    ) -> Result<Platform, String> {
+        let field = set.image_field.as_deref().unwrap_or_default();
         let shown = printable_up_to(image, MAX_IMAGE);
         if set.known_by == KnownBy::InstalledRelease {
             return Err(format!("{}: its version is an estimate", cut(&shown, 100)));
@@ -213,11 +216,17 @@ impl Images {
             return Err(format!("{}: another set may use it", cut(&shown, 100)));
         }
         let platform = set.platform.as_deref().and_then(Platform::named);
-        let platform = platform
+        platform
             // A NodePool's field may end like a Machine's (Power VS).
             .filter(|platform| set.kind != "NodePool" && audit_row(*platform).has(field))
-            .ok_or_else(|| format!("{}: no Machine has its field", cut(&shown, 100)))?;
-        self.platforms.insert(platform);
+            .ok_or_else(|| format!("{}: no Machine has its field", cut(&shown, 100)))
+    }
+
+    fn add(&mut self, set: &SetAudit, others: &BTreeSet<&str>) -> Result<(), String> {
+        let (Some(image), Some(_)) = (&set.image, &set.image_field) else {
+            return Err("sets whose image is not named".to_owned());
+        };
+        self.platforms.insert(Self::platform(set, image, others)?);
         let version = set
             .boot_image
             .as_ref()

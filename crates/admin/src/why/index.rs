@@ -72,89 +72,57 @@ pub(super) struct Index<'a> {
 
 impl<'a> Index<'a> {
     pub(super) fn new(facts: &'a Cluster) -> Self {
-        let mut reports: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
-        for report in &facts.reports {
-            for name in &report.names {
-                reports.entry(name).or_default().push(report);
-            }
-        }
-        let mut requests: BTreeMap<&str, Vec<&CertificateRequest>> = BTreeMap::new();
-        let mut requests_by_short: BTreeMap<&str, Vec<&CertificateRequest>> = BTreeMap::new();
-        for request in &facts.requests {
-            if let Some(node) = &request.node {
-                requests.entry(node).or_default().push(request);
-                let short = node.split('.').next().unwrap_or(node);
-                requests_by_short.entry(short).or_default().push(request);
-            }
-        }
-        let mut events: BTreeMap<_, Vec<&Event>> = BTreeMap::new();
-        let mut deleted: BTreeMap<_, Vec<Deletion<'_>>> = BTreeMap::new();
-        let mut boot_failures: BTreeMap<String, Vec<&Event>> = BTreeMap::new();
-        let mut told: BTreeMap<&str, Vec<&Event>> = BTreeMap::new();
-        for event in &facts.events {
-            let about = (&*event.kind, &*event.namespace, &*event.name);
-            events.entry(about).or_default().push(event);
-            if let Some(host) = &event.agent {
-                told.entry(host).or_default().push(event);
-            }
-            if let Some(deletion) = Deletion::of(event)
-                && let Some(set) = deletion.set()
-            {
-                let key = (&*event.namespace, set);
-                deleted.entry(key).or_default().push(deletion);
-            }
-            if let Some(node) = failed_node(event) {
-                boot_failures.entry(node).or_default().push(event);
-            }
-        }
+        let of_nodes = || {
+            let requests = facts.requests.iter();
+            requests.filter_map(|request| Some((request.node.as_deref()?, request)))
+        };
+        let short = |node: &'a str| node.split('.').next().unwrap_or(node);
+        let events = facts.events.iter();
+        let deletion = |event: &'a Event| {
+            let deletion = Deletion::of(event)?;
+            Some(((&*event.namespace, deletion.set()?), deletion))
+        };
         let host = |host: &'a Host| {
             let (kind, name) = host.consumer.as_ref()?;
             Some(((&*host.metadata.namespace, &**kind, &**name), host))
         };
-        let machine_ips = facts.all_machines().flat_map(|machine| machine.ips());
-        let host_ips = facts.hosts.iter().flat_map(|host| &host.addresses);
-        let node_ips = facts.all_nodes().flat_map(|node| &node.addresses);
-        let agent_ips = facts.agents.iter().flat_map(|agent| &agent.addresses);
-        let others = host_ips.chain(node_ips).chain(agent_ips).copied();
         let nodes = facts.all_nodes();
         let mut index = Self {
-            nodes: nodes
-                .clone()
-                .map(|node| (node.metadata.name.to_ascii_lowercase(), node))
-                .collect(),
-            nodes_of_machines: nodes
-                .clone()
-                .filter_map(|node| Some((node.machine.as_deref()?, node)))
-                .collect(),
-            nodes_by_provider: nodes
-                .filter_map(|node| Some((node.provider_id.as_deref()?, node)))
-                .collect(),
-            reports,
-            requests,
-            events,
-            told,
+            nodes: of_all(nodes.clone(), |node| {
+                Some(node.metadata.name.to_ascii_lowercase())
+            }),
+            nodes_of_machines: of_all(nodes.clone(), |node| node.machine.as_deref()),
+            nodes_by_provider: of_all(nodes, |node| node.provider_id.as_deref()),
+            reports: grouped(facts.reports.iter().flat_map(|report| {
+                let names = report.names.iter();
+                names.map(move |name| (&**name, report))
+            })),
+            requests: grouped(of_nodes()),
+            requests_by_short: grouped(of_nodes().map(|(node, request)| (short(node), request))),
+            events: grouped(events.clone().map(|event| {
+                let about = (&*event.kind, &*event.namespace, &*event.name);
+                (about, event)
+            })),
+            told: grouped(
+                (events.clone()).filter_map(|event| Some((event.agent.as_deref()?, event))),
+            ),
+            deleted: grouped(events.clone().filter_map(deletion)),
+            boot_failures: grouped(events.filter_map(|event| Some((failed_node(event)?, event)))),
             hosts: facts.hosts.iter().filter_map(host).collect(),
-            known: machine_ips.chain(others).collect(),
-            hosts_by_name: (facts.hosts.iter())
-                .map(|host| (host.metadata.full_name(), host))
-                .collect(),
+            known: addresses(facts),
+            hosts_by_name: of_all(facts.hosts.iter(), |host| Some(host.metadata.full_name())),
             free_nodes: free_nodes(facts),
             ground: Ground::new(facts),
             internal_names: internal_names(facts),
-            requests_by_short,
             strangers: Vec::new(),
             unnamed: 0,
             pools_with_machines: (facts.all_machines())
                 .filter_map(|machine| machine.node_pool.as_deref())
                 .collect(),
             twins: twins(facts),
-            deleted,
-            boot_failures,
             strange_askers: Vec::new(),
             is_everybody_strange: false,
-            takers: (facts.all_machines())
-                .filter_map(|machine| Some((machine.node.as_deref()?, machine)))
-                .collect(),
+            takers: of_all(facts.all_machines(), |machine| machine.node.as_deref()),
         };
         index.find_strangers(facts);
         index.find_strange_askers(facts);
@@ -321,6 +289,33 @@ impl<'a> Index<'a> {
         all.sort_by_key(|event| event.last);
         all
     }
+}
+
+/// Addresses of everything that was read.
+fn addresses(facts: &Cluster) -> BTreeSet<IpAddr> {
+    let machine_ips = facts.all_machines().flat_map(|machine| machine.ips());
+    let host_ips = facts.hosts.iter().flat_map(|host| &host.addresses);
+    let node_ips = facts.all_nodes().flat_map(|node| &node.addresses);
+    let agent_ips = facts.agents.iter().flat_map(|agent| &agent.addresses);
+    let others = host_ips.chain(node_ips).chain(agent_ips).copied();
+    machine_ips.chain(others).collect()
+}
+
+/// The last value of each key; values without one are left out.
+fn of_all<'a, K: Ord, V>(
+    all: impl Iterator<Item = &'a V>,
+    key: impl Fn(&'a V) -> Option<K>,
+) -> BTreeMap<K, &'a V> {
+    all.filter_map(|one| Some((key(one)?, one))).collect()
+}
+
+/// The values of each key, in their order.
+fn grouped<K: Ord, V>(pairs: impl Iterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
+    let mut all: BTreeMap<K, Vec<V>> = BTreeMap::new();
+    for (key, value) in pairs {
+        all.entry(key).or_default().push(value);
+    }
+    all
 }
 
 /// Names that the approver finds Machines by, and the Machine of each.

@@ -447,19 +447,25 @@ impl Case<'_> {
                 format!("{name} is not installed: its Agent is {at}{end}")
             },
         );
-        let finding = if waits_for_user && info.contains("booted the installation image") {
-            finding.next("Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again")
-        } else if agent.is_approved == Some(false) {
-            finding.next(format!(
-                "Approve it, if the host is yours: oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'",
-                agent.metadata.namespace, agent.metadata.name
-            ))
-        } else if waits_for_user {
-            finding.next("Do what its Agent says; it then goes on by itself")
-        } else {
-            finding.next("Correct what the Agent's conditions name")
-        };
+        let finding = finding.next(agent_advice(agent, waits_for_user));
         Err(finding.proved(self, source, &[Counter::Itself]))
+    }
+}
+
+/// What to do for an agent that does not go on.
+fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
+    let info = agent.state_info.as_deref().unwrap_or_default();
+    if waits_for_user && info.contains("booted the installation image") {
+        "Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again".to_owned()
+    } else if agent.is_approved == Some(false) {
+        format!(
+            "Approve it, if the host is yours: oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'",
+            agent.metadata.namespace, agent.metadata.name
+        )
+    } else if waits_for_user {
+        "Do what its Agent says; it then goes on by itself".to_owned()
+    } else {
+        "Correct what the Agent's conditions name".to_owned()
     }
 }
 

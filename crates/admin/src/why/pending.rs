@@ -112,6 +112,12 @@ impl<'a> Case<'a> {
             );
             return Some(finding.next(NAMES));
         }
+        Some(self.of_one_name(first, after))
+    }
+
+    /// The one request of no known machine.
+    fn of_one_name(&mut self, first: &CertificateRequest, after: &str) -> Finding {
+        let name = self.name();
         let node = first.node.clone().unwrap_or_default();
         let why = match self.why_not_approved(first, &node) {
             _ if first.is_approved => {
@@ -133,10 +139,10 @@ impl<'a> Case<'a> {
                 ago(self.now, first.created),
             ),
         );
-        Some(finding.next(NAMES).next(format!(
+        finding.next(NAMES).next(format!(
             "If it is this machine's (one for serving follows): oc adm certificate approve {}",
             first.name
-        )))
+        ))
     }
 
     /// An approved request, and no Node.

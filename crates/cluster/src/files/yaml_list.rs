@@ -45,6 +45,7 @@ pub fn list(document: Piece<'_>) -> Option<List<'_>> {
     // Where the item began that is not complete, and at which line.
     let mut open: Option<(usize, usize)> = None;
     let mut place = Place::Before;
+    let item = |(start, line), end| piece(document.text, start, end, document.line + line);
     for (n, at, line) in lines(document.text) {
         let depth = line.len() - line.trim_start_matches(' ').len();
         let rest = line.get(depth..).unwrap_or_default();
@@ -53,9 +54,7 @@ pub fn list(document: Piece<'_>) -> Option<List<'_>> {
             let indent = *indent.get_or_insert(depth);
             if depth == indent && is_dash {
                 let end = open.replace((at, n));
-                list.items.extend(end.and_then(|(start, line)| {
-                    piece(document.text, start, at, document.line + line)
-                }));
+                list.items.extend(end.and_then(|begin| item(begin, at)));
                 continue;
             }
             if depth > indent && open.is_some() {
@@ -65,9 +64,7 @@ pub fn list(document: Piece<'_>) -> Option<List<'_>> {
                 return None;
             }
             let end = open.take();
-            list.items.extend(
-                end.and_then(|(start, line)| piece(document.text, start, at, document.line + line)),
-            );
+            list.items.extend(end.and_then(|begin| item(begin, at)));
             place = Place::After;
         } else if place == Place::Items {
             continue;
@@ -87,14 +84,8 @@ pub fn list(document: Piece<'_>) -> Option<List<'_>> {
         list.around.push_str(line);
     }
     let end = open.take();
-    list.items.extend(end.and_then(|(start, line)| {
-        piece(
-            document.text,
-            start,
-            document.text.len(),
-            document.line + line,
-        )
-    }));
+    let last = end.and_then(|begin| item(begin, document.text.len()));
+    list.items.extend(last);
     (place != Place::Before && !list.items.is_empty()).then_some(list)
 }
 

@@ -182,17 +182,7 @@ impl<'a> Reading<'a> {
         let at = self.before.unwrap_or(Moment(0));
         let is_whole = bytes.last() == Some(&b'\n');
         self.is_ended = is_whole;
-        // Without the kubelet's stamp it is the same line.
-        let mut hasher = DefaultHasher::new();
-        (at.0, message).hash(&mut hasher);
-        let hash = hasher.finish();
-        let is_known = self.source.known.contains(&hash);
-        if !is_known {
-            self.logs.lines += 1;
-            if self.source.known.len() + self.own.len() < MAX_KNOWN {
-                self.own.push(hash);
-            }
-        }
+        let is_known = self.is_known(at, message);
         let line = read(message);
         self.source.is_bootstrap |= line.is_of_bootstrap();
         match line {
@@ -226,6 +216,22 @@ impl<'a> Reading<'a> {
             }
             Line::Start(_) | Line::Bootstrap | Line::Known | Line::Unknown => {}
         }
+    }
+
+    /// Tells if a copy of this log had the line; counts and remembers it where none had.
+    fn is_known(&mut self, at: Moment, message: &str) -> bool {
+        // Without the kubelet's stamp it is the same line.
+        let mut hasher = DefaultHasher::new();
+        (at.0, message).hash(&mut hasher);
+        let hash = hasher.finish();
+        let is_known = self.source.known.contains(&hash);
+        if !is_known {
+            self.logs.lines += 1;
+            if self.source.known.len() + self.own.len() < MAX_KNOWN {
+                self.own.push(hash);
+            }
+        }
+        is_known
     }
 
     /// Notes a request; of one that is known only that its failure may follow.

@@ -209,35 +209,33 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
     groups.into_iter().map(to_set).collect()
 }
 
-/// Nodes without a Machine, by pool. No object says how the next one is made; most likely like the
-/// newest one.
-fn nodes(objects: &Objects) -> Vec<Set> {
-    let with_machine: BTreeSet<&str> = objects
-        .machines
-        .iter()
+/// Nodes without a Machine.
+fn loose_nodes(objects: &Objects) -> impl Iterator<Item = &Node> {
+    let machines = objects.machines.iter();
+    let with_machine: BTreeSet<&str> = machines
         .filter_map(|machine| machine.node.as_deref())
         .collect();
-    let pools: BTreeSet<&String> = objects
-        .node_pools
-        .iter()
-        .map(|pool| &pool.metadata.name)
-        .collect();
-    let mut groups: BTreeMap<_, Vec<&Node>> = BTreeMap::new();
+    let pools = objects.node_pools.iter();
+    let pools: BTreeSet<&String> = pools.map(|pool| &pool.metadata.name).collect();
     let is_karpenters = |node: &Node| {
         let pool = node.karpenter_pool.as_deref();
         pool.is_some_and(|pool| objects.karpenter.has(pool))
     };
-    let is_loose = |node: &&Node| {
+    objects.nodes.iter().filter(move |node| {
+        let pool = node.node_pool.as_ref();
         // The Machines of a hosted cluster are in another cluster, and not read.
-        (node.machine.is_none() || node.node_pool.is_some())
+        (node.machine.is_none() || pool.is_some())
             && !with_machine.contains(node.metadata.name.as_str())
             && !is_karpenters(node)
-            && node
-                .node_pool
-                .as_ref()
-                .is_none_or(|pool| !pools.contains(pool))
-    };
-    for node in objects.nodes.iter().filter(is_loose) {
+            && pool.is_none_or(|pool| !pools.contains(pool))
+    })
+}
+
+/// Nodes without a Machine, by pool. No object says how the next one is made; most likely like the
+/// newest one.
+fn nodes(objects: &Objects) -> Vec<Set> {
+    let mut groups: BTreeMap<_, Vec<&Node>> = BTreeMap::new();
+    for node in loose_nodes(objects) {
         let group = match (&node.node_pool, &node.pool) {
             (Some(pool), _) => (NODE_POOL, HYPERSHIFT, pool.as_str()),
             (None, pool) => (
