@@ -1,7 +1,7 @@
 //! The `kubectl-skewguard` command, which `oc skewguard` runs: arguments in, exit status out.
 //! Everything else is in the library.
 
-use skewguard_admin::cli::{Io, run};
+use skewguard_admin::cli::{Io, Terminal, run_on};
 use std::io::{ErrorKind, Result, StdoutLock, Write};
 use std::process::ExitCode;
 
@@ -29,7 +29,8 @@ impl Write for Output {
 
 fn main() -> ExitCode {
     let (mut out, mut err) = (Output(std::io::stdout().lock()), std::io::stderr());
-    run(
+    run_on(
+        Terminal::of_stdout(),
         std::env::args_os(),
         &mut Io {
             out: &mut out,

@@ -76,18 +76,20 @@ fn names<'a>(of: impl Iterator<Item = &'a Value>) -> BTreeSet<String> {
         .collect()
 }
 
+/// The inputs below a folder.
+pub(crate) fn sorted(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(DATA).join(folder);
+    let mut all: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| !path.ends_with("policy.json") && !path.ends_with("README.md"))
+        .collect();
+    all.sort();
+    all
+}
+
 /// The inputs of the tests of both commands, each as the arguments of `--from`.
-fn inputs() -> Vec<Vec<PathBuf>> {
-    let sorted = |folder: &str| {
-        let folder = Path::new(DATA).join(folder);
-        let mut all: Vec<PathBuf> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| !path.ends_with("policy.json") && !path.ends_with("README.md"))
-            .collect();
-        all.sort();
-        all
-    };
+pub(crate) fn inputs() -> Vec<Vec<PathBuf>> {
     let alone = ["audit", "cases"].iter().flat_map(|folder| sorted(folder));
     let mut all: Vec<_> = alone.map(|path| vec![path]).collect();
     let cluster = Path::new(DATA).join("why/cluster");

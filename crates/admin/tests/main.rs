@@ -20,6 +20,7 @@ mod line;
 mod lives;
 mod policy;
 mod render;
+mod screens;
 #[allow(dead_code)] // The agent's tests use the rest.
 #[path = "../../../tests/support/mod.rs"]
 mod support;

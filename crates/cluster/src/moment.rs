@@ -38,10 +38,10 @@ impl Moment {
         crate::clock::time(UNIX_EPOCH + Duration::from_secs(self.0))
     }
 
-    /// `09:14:03`.
+    /// `09:14:03 UTC`.
     pub fn clock(self) -> String {
         let day = self.0 % 86_400;
-        format!("{:02}:{:02}:{:02}", day / 3600, day / 60 % 60, day % 60)
+        format!("{:02}:{:02}:{:02} UTC", day / 3600, day / 60 % 60, day % 60)
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
         let at = Moment::parse("2026-08-20T09:14:03.123456789Z").unwrap();
         assert_eq!(
             (at.text().as_str(), at.clock().as_str()),
-            ("2026-08-20T09:14:03Z", "09:14:03")
+            ("2026-08-20T09:14:03Z", "09:14:03 UTC")
         );
         assert_eq!(Moment::parse("yesterday"), None);
     }

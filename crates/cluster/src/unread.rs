@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt;
 
 /// At most this many objects that could not be understood are named.
 pub const MAX_NOT_UNDERSTOOD: usize = 100;
@@ -48,5 +49,16 @@ impl Unread {
     pub fn estimate(&mut self) {
         self.why += ESTIMATED;
         self.is_estimated = true;
+    }
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = if self.makes_nodes {
+            "not understood"
+        } else {
+            "not read"
+        };
+        write!(f, "{word}: {}: {}", self.what, self.why)
     }
 }

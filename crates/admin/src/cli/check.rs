@@ -18,10 +18,13 @@ Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused. A policy in
 \"Would be refused\", and the status is 0; --mode enforce makes that 3, as in `audit`.
 
 Examples:
-  oc skewguard check --image 412.86.202301311551-0 --target 4.22.1
+  oc skewguard check --target 4.22.1 \\
+    --image 412.86.202301311551-0
   oc skewguard check --policy policy.yaml --aleph aleph.json
-  oc skewguard check --policy policy.yaml --aleph aleph.json --target 4.22
-  oc skewguard check --policy policy.yaml --aleph a.json --mode enforce
+  oc skewguard check --policy policy.yaml \\
+    --aleph aleph.json --target 4.22
+  oc skewguard check --policy policy.yaml \\
+    --aleph a.json --mode enforce
   ssh core@NODE cat /sysroot/.coreos-aleph-version.json |
     oc skewguard check --policy policy.yaml --aleph -")]
 pub(super) struct Args {

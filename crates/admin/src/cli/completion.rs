@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 Examples:
   source <(oc skewguard completion bash)   in ~/.bashrc
   oc skewguard completion zsh >\"${fpath[1]}/_skewguard\"
-  oc skewguard completion fish | source   in ~/.config/fish/config.fish")]
+  oc skewguard completion fish | source
+    in ~/.config/fish/config.fish")]
 pub(super) struct Args {
     #[arg(value_enum, value_name = "SHELL")]
     shell: Shell,

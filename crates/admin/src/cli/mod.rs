@@ -13,6 +13,7 @@ mod why;
 
 pub use skewguard_core::command::{Exit, Io};
 
+pub use crate::forms::terminal::Terminal;
 use crate::lint::{OLD_RELEASES_REFUSED, Severity, lint};
 use crate::operator;
 use crate::policy::MAX_BYTES;
@@ -22,7 +23,7 @@ use crate::text::{hex, printable};
 use crate::verdict::PolicyInput;
 use crate::version::Release;
 use crate::yaml::for_nodes;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{FromArgMatches, Parser, Subcommand, ValueEnum};
 use sha2::{Digest, Sha256};
 use skewguard_cluster::file::{cause, name as named, read_start};
 use skewguard_core::command::{Failure, parse_release, read_once};
@@ -33,7 +34,7 @@ use std::sync::LazyLock;
 /// Checks policies, audits clusters, and prints what to apply to them, so that no OpenShift node
 /// installs from a boot image that is too old for its cluster.
 #[derive(Debug, Parser)]
-#[command(name = NAME, bin_name = "oc skewguard", version, long_version = LONG_VERSION.as_str(), max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = NAME, bin_name = "oc skewguard", version, long_version = LONG_VERSION.as_str(), after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -131,9 +132,22 @@ pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }
 
-/// Runs one command line, the program's name first.
+/// Runs one command line, the program's name first, without a terminal.
 pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
-    let command = match Cli::try_parse_from(options_first::behind_the_command(args)) {
+    run_on(Terminal::default(), args, io)
+}
+
+/// Runs one command line, the program's name first.
+pub fn run_on(
+    terminal: Terminal,
+    args: impl IntoIterator<Item = OsString>,
+    io: &mut Io<'_>,
+) -> Exit {
+    let parsed = command()
+        .term_width(terminal.width())
+        .try_get_matches_from(options_first::behind_the_command(args))
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let command = match parsed {
         Ok(cli) => cli.command,
         Err(error) => {
             let exit = if error.use_stderr() {
@@ -148,8 +162,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
         Command::Check(args) => check::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
         Command::Policy(args) => policy::run(args, io),
-        Command::Audit(args) => audit::run(args, io),
-        Command::Why(args) => why::run(args, io),
+        Command::Audit(args) => audit::run(args, terminal, io),
+        Command::Why(args) => why::run(args, terminal, io),
         Command::Render(args) => render::run(args, io),
         Command::Schema(args) => schema::run(args, io),
         Command::Version => version(io),

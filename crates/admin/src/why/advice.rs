@@ -28,7 +28,7 @@ pub(super) fn against_refusal(reason: &str) -> &'static str {
     }
 }
 
-const IMAGE: &str = "Make the machine from an allowed boot image, which ones: oc skewguard audit";
+const IMAGE: &str = "Make the machine from an allowed boot image, which ones: `oc skewguard audit`";
 
 #[cfg(test)]
 mod tests {

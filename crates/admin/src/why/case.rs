@@ -301,7 +301,7 @@ impl<'a> Case<'a> {
     pub(super) fn missing_host(&self) -> Option<String> {
         let named = self.machine?.host.as_deref()?;
         self.host.is_none().then(|| {
-            format!("BareMetalHost {named} (list baremetalhosts.metal3.io; oc get baremetalhosts.metal3.io -A -o json)")
+            format!("BareMetalHost {named} (list baremetalhosts.metal3.io; `oc get baremetalhosts.metal3.io -A -o json`)")
         })
     }
 

@@ -203,7 +203,7 @@ impl<'a> Case<'a> {
                 quoted(&event.message)
             ),
         )
-        .next("Wait for its certificate request: oc get csr -w")
+        .next("Wait for its certificate request: `oc get csr -w`")
     }
 
     fn hangs(&self, progress: &Progress) -> Finding {

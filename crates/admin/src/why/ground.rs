@@ -40,13 +40,17 @@ impl Ground {
             NeededKind::Machines => (
                 self.has_machines,
                 "Machines",
-                "list machines; oc get machines.machine.openshift.io -A -o json",
+                "list machines; `oc get machines.machine.openshift.io -A -o json`",
             ),
-            NeededKind::Nodes => (self.has_nodes, "Nodes", "list nodes; oc get nodes -o json"),
+            NeededKind::Nodes => (
+                self.has_nodes,
+                "Nodes",
+                "list nodes; `oc get nodes -o json`",
+            ),
             NeededKind::Requests => (
                 self.has_requests,
                 "certificate requests",
-                "list certificatesigningrequests; oc adm inspect certificatesigningrequests",
+                "list certificatesigningrequests; `oc adm inspect certificatesigningrequests`",
             ),
         };
         (!is_read).then(|| Unread::new(what, format!("none was read ({how})")))

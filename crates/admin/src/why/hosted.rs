@@ -65,7 +65,7 @@ impl Case<'_> {
             super::finding::count(pool.wanted, "machine")
         );
         let describe = format!(
-            "Look at the NodePool: oc describe nodepools.hypershift.openshift.io {}",
+            "Look at the NodePool: `oc describe nodepools.hypershift.openshift.io {}`",
             flags(&full_name)
         );
         match bad {
@@ -138,7 +138,7 @@ impl Case<'_> {
                 format!("{kind} is False"),
                 format!("{name} does not get its config, as it seems: its NodePool {name_of_pool} says {kind} is False: {}", sentence(&why)),
             )
-            .next(format!("Look at the NodePool: oc describe nodepools.hypershift.openshift.io {}", flags(&name_of_pool))),
+            .next(format!("Look at the NodePool: `oc describe nodepools.hypershift.openshift.io {}`", flags(&name_of_pool))),
             (None, Some((kind, why))) => Finding::new(
                 Stage::Unknown,
                 At::Requested,
@@ -245,7 +245,7 @@ impl Case<'_> {
         let (why, help) = match refusal {
             Refusal::UnknownToken => (
                 "the ignition server does not know the token of their user data, which is of an older config of the NodePool, or its config is not made yet",
-                format!("Look at the NodePool: oc describe nodepools.hypershift.openshift.io {}", flags(&pool)),
+                format!("Look at the NodePool: `oc describe nodepools.hypershift.openshift.io {}`", flags(&pool)),
             ),
             Refusal::Token => (
                 "their user data has no token",
@@ -299,7 +299,7 @@ impl Case<'_> {
                 self.ago(last)
             ),
         )
-        .next("Look at its console, and in the hosted cluster: oc get csr")
+        .next("Look at its console, and in the hosted cluster: `oc get csr`")
     }
 }
 

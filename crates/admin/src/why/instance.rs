@@ -205,7 +205,7 @@ impl Case<'_> {
             finding.next("Wait until it is moved between the two Machine APIs; its condition Synchronized says what keeps it")
         } else if machine.is_paused {
             finding.next(format!(
-                "Find out who paused it, then take the annotation away: oc annotate machines.cluster.x-k8s.io -n {} {name} cluster.x-k8s.io/paused-",
+                "Find out who paused it, then take the annotation away: `oc annotate machines.cluster.x-k8s.io -n {} {name} cluster.x-k8s.io/paused-`",
                 machine.metadata.namespace
             ))
         } else {
@@ -239,7 +239,7 @@ impl Case<'_> {
                 "there is none",
                 format!("{name} has no instance{age}, and no condition or Event says why."),
             )
-            .next("Read the machine-controller's log: oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller");
+            .next("Read the machine-controller's log: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`");
         }
         let hosts = if why.contains("BareMetalHost") {
             self.free_hosts(machine)
@@ -375,7 +375,7 @@ impl Case<'_> {
             ),
         )
         .next(format!(
-            "Look at the host: oc describe baremetalhosts.metal3.io -n {} {}",
+            "Look at the host: `oc describe baremetalhosts.metal3.io -n {} {}`",
             host.metadata.namespace, host.metadata.name
         ))
         .proved(self, source, &[Counter::Nodes]))
@@ -459,7 +459,7 @@ fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
         "Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again".to_owned()
     } else if agent.is_approved == Some(false) {
         format!(
-            "Approve it, if the host is yours: oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'",
+            "Approve it, if the host is yours: `oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'`",
             agent.metadata.namespace, agent.metadata.name
         )
     } else if waits_for_user {

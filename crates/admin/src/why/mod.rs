@@ -36,4 +36,4 @@ use skewguard_cluster::moment;
 
 pub(crate) use explain::{Judged, JudgedSets, Question, why};
 pub(crate) use report::{Explanation, WhyReport};
-pub(crate) use way::{Mark, Stage};
+pub(crate) use way::{Mark, Stage, Step};

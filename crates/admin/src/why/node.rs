@@ -48,7 +48,7 @@ impl Case<'_> {
         };
         Some(if serving > 0 {
             finding.next(format!(
-                "Serving certificate requests of it that wait, {serving}: oc get csr"
+                "Serving certificate requests of it that wait, {serving}: `oc get csr`"
             ))
         } else {
             finding
@@ -211,7 +211,7 @@ impl Case<'_> {
         }
         let proof = format!("Node {}, condition Ready", node.metadata.name);
         let finding = finding.next(format!(
-            "Look at the Node: oc describe node {}",
+            "Look at the Node: `oc describe node {}`",
             node.metadata.name
         ));
         if is_own {
@@ -247,7 +247,7 @@ impl Case<'_> {
                 "{name} has joined, and the Machine is not linked to it: {which} is there, and status.nodeRef is empty; {why}."
             ),
         )
-        .next("Read the log of the nodelink-controller: oc logs -n openshift-machine-api deployment/machine-api-controllers -c nodelink-controller");
+        .next("Read the log of the nodelink-controller: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c nodelink-controller`");
         if is_own {
             return finding.proved(
                 self,

@@ -27,7 +27,7 @@ impl Case<'_> {
                 format!("{name} has no instance{why}"),
             )
             .next(format!(
-                "Look at it: oc describe nodeclaims.karpenter.sh {name}"
+                "Look at it: `oc describe nodeclaims.karpenter.sh {name}`"
             ))
         };
         let said = launched.filter(|launched| !launched.message.is_empty());

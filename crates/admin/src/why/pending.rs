@@ -140,7 +140,7 @@ impl<'a> Case<'a> {
             ),
         );
         finding.next(NAMES).next(format!(
-            "If it is this machine's (one for serving follows): oc adm certificate approve {}",
+            "If it is this machine's (one for serving follows): `oc adm certificate approve {}`",
             first.name
         ))
     }
@@ -160,7 +160,7 @@ impl<'a> Case<'a> {
                 format!("{} is not signed", request.name),
                 format!("{name} waits for its certificate: request {}, made{when}, is approved and not signed.", request.name),
             )
-            .next("Look at the signer: oc describe clusteroperators kube-controller-manager")
+            .next("Look at the signer: `oc describe clusteroperators kube-controller-manager`")
             .proved(self, source, &[Counter::Nodes]);
         }
         let dates = request.dates;
@@ -248,7 +248,7 @@ impl<'a> Case<'a> {
             ),
         )
         .next(format!(
-            "If it is this machine's (one for serving follows): oc adm certificate approve {}",
+            "If it is this machine's (one for serving follows): `oc adm certificate approve {}`",
             last.name
         ));
         if !is_said {

@@ -65,13 +65,13 @@ impl<'a> Case<'a> {
         let (why, first) = if with_node == deleted.len() {
             (
                 ". They had Nodes: their unhealthyConditions are why, and another timeout changes nothing.".to_owned(),
-                Some("Find out what their Nodes had: oc get events -A --field-selector involvedObject.kind=Node".to_owned()),
+                Some("Find out what their Nodes had: `oc get events -A --field-selector involvedObject.kind=Node`".to_owned()),
             )
         } else {
             let why = self.without_node(check, deleted.len() - with_node, with_node);
             let first = check.map(|check| {
                 format!(
-                    "Stop the loop until the cause is gone: {}",
+                    "Stop the loop until the cause is gone: `{}`",
                     keep_command(check)
                 )
             });

@@ -58,8 +58,8 @@ impl Case<'_> {
             FailureKind::Bootstrap => made(format!("{begin}: the bootstrap machine's server answered, not the cluster's, and it serves the control plane alone."))
                 .next("Take the bootstrap machine out of the load balancer of port 22623, or switch it off: Ignition asks again by itself"),
             FailureKind::NoConfig => made(format!("{begin}: {}", sentence(error)))
-                .next(format!("Ignition asks again by itself; look at the pool: oc describe mcp {pool}"))
-                .next("Look at the operator: oc describe co machine-config"),
+                .next(format!("Ignition asks again by itself; look at the pool: `oc describe mcp {pool}`"))
+                .next("Look at the operator: `oc describe co machine-config`"),
             FailureKind::Conversion => {
                 let reads = of_agent(&agent).map_or(String::new(), |spec| format!(", which reads specs up to {spec}"));
                 let images = images_of_agent(&agent).map_or(String::new(), |images| format!(" ({images})"));
@@ -126,7 +126,7 @@ impl Case<'_> {
                 sentence(&error)
             ),
         )
-        .next(format!("Look at the pool: oc describe mcp {pool}"))
+        .next(format!("Look at the pool: `oc describe mcp {pool}`"))
         .next("The installer goes on once its request is served: correct what the error names");
         if seen.last.is_doubtful {
             self.unseen("whose the failure is: others asked for the same pool at the same time");
@@ -253,7 +253,7 @@ impl Case<'_> {
 
     fn curl(&self) -> String {
         let host = self.facts.server_host.as_deref().unwrap_or("API-INT");
-        format!("From its network: curl -k https://{host}:22623/healthz")
+        format!("From its network: `curl -k https://{host}:22623/healthz`")
     }
 
     /// Puts into the evidence that nothing was asked.

@@ -79,7 +79,7 @@ impl Case<'_> {
             self.unseen("why: the machineset-controller's log (get pods/log in openshift-machine-api), and Events, which are kept for hours");
             let text = format!("{begin}, and nothing that was read says why.");
             return Finding::new(Stage::NoInstance, At::Instance, "no Machine is made", text)
-                .next("Read the machineset-controller's log: oc logs -n openshift-machine-api deployment/machine-api-controllers -c machineset-controller");
+                .next("Read the machineset-controller's log: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machineset-controller`");
         };
         self.see(source.clone(), at, message.clone());
         let is_event = source.starts_with("Event");
@@ -102,7 +102,7 @@ impl Case<'_> {
         );
         let finding = if is_ours {
             finding.next(format!(
-                "Set an allowed image in MachineSet {name}; which ones: oc skewguard audit {name}"
+                "Set an allowed image in MachineSet {name}; which ones: `oc skewguard audit {name}`"
             ))
         } else {
             finding.next("Correct what the message names")

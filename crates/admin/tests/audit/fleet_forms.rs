@@ -257,7 +257,7 @@ fn the_page_has_a_part_for_each_cluster() {
         "<h2 id=\"cluster-2\">old</h2>",
         "<h2 id=\"cluster-3\">=a|&lt;b&gt;&amp;`x`@team $(id)</h2>",
         "<b>gone</b><p class=\"soft\">not audited: https://127.0.0.1:1: ",
-        "Next: set &quot;mode&quot;: &quot;Enforce&quot; in tests/data/audit/policy.json, then oc ",
+        "Next: set &quot;mode&quot;: &quot;Enforce&quot; in tests/data/audit/policy.json, then <code>oc ",
         "<h3>Sets</h3>",
     ] {
         assert!(page.contains(part), "{part}: {page}");

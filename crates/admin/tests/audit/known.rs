@@ -463,7 +463,7 @@ fn known_issues_of_an_image_are_named_whether_or_not_the_policy_has_them() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(plain.contains(&format!("known issue {words}")), "{plain}");
-    let next = format!("Next: oc skewguard policy lint {without}, which names");
+    let next = format!("Next: `oc skewguard policy lint {without}`, which names");
     assert!(plain.contains(&next), "{plain}");
     assert!(
         text("wide").contains("  issue    RPMOSTreeBefore2023.5 (a warning), which"),

@@ -149,8 +149,7 @@ fn machines_that_do_not_come_up_are_counted_and_named() {
         "{out}"
     );
     let (out, _, _) = audit_text(&whole.to_string(), &["-o", "wide"]);
-    let says =
-        "\nnot joined: Machine openshift-machine-api/c1-old-x7 of MachineSet c1-old is Provisioned";
+    let says = "\nnot joined: Machine openshift-machine-api/c1-old-x7 of MachineSet c1-old is\nProvisioned";
     assert!(out.contains(says), "{out}");
     assert!(out.contains("2026-01-02T03:21:05Z"), "{out}");
 }
@@ -212,7 +211,7 @@ fn no_policy_has_to_be_named() {
     alone["policy"]["path"] = named["policy"]["path"].clone();
     assert_eq!(alone, named);
     let (text, _, _) = audit(&["--from", AWS]);
-    let line = "\npolicy     none named: the limits and known issues of `oc skewguard policy init`, judged as if it enforced\n";
+    let line = "\npolicy     none named: the limits and known issues of\n           `oc skewguard policy init`, judged as if it enforced\n";
     assert!(text.contains(line), "{text}");
     assert!(
         text.contains("\nNext: see below what makes them known\n"),
@@ -263,7 +262,7 @@ fn a_cluster_of_okd_has_the_policy_of_okd() {
     );
     let (text, _, _) = audit(&["--from", FLEET]);
     assert!(
-        text.contains("of `oc skewguard policy init --okd`, judged"),
+        text.contains(" `oc skewguard policy init --okd`, judged"),
         "{text}"
     );
     assert!(!text.contains("redhat"), "{text}");

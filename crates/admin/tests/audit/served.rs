@@ -180,7 +180,7 @@ fn what_may_not_be_read_is_named_and_the_rest_is_read() {
     let plain = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for line in [
         "not read: machineconfigurations.operator.openshift.io: 403: machineconfigurations is forbidden",
-        "not read: baremetalhosts.metal3.io: 403: baremetalhosts is forbidden: User \"auditor\" cannot list resource \"baremetalhosts\" at the cluster scope; sets may be missing above",
+        "not read: baremetalhosts.metal3.io: 403: baremetalhosts is forbidden: User \"auditor\" cannot list resource \"baremetalhosts\" at the cluster scope; sets may be missing",
         "not read: bootimagereports.skewguard.dev: 403",
     ] {
         assert!(plain.contains(line), "{line}: {out}");

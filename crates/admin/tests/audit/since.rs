@@ -69,7 +69,7 @@ fn a_failure_domain_that_becomes_refused_is_news() {
     assert_eq!(exit, Exit::Refused);
     assert!(
         text.starts_with(
-            "1 set is new or worse since 2026-11-26T20:45:15Z: 1 would be refused, 0 not known"
+            "1 set is new or worse since 2026-11-26T20:45:15Z: 1 would be refused, 0 not\nknown."
         ),
         "{text}"
     );

@@ -59,7 +59,6 @@ fn each_report_from_the_field_is_told_rightly() {
         let from = format!("{CASES}/{}", truth.case);
         let (text, err, exit) = why(&[&from], &[]);
         assert_eq!((err.as_str(), exit), ("", Exit::Done), "{}", truth.case);
-        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         let (out, ..) = why(&[&from], &["-o", "json"]);
         let (markdown, ..) = why(&[&from], &["-o", "markdown"]);
         let report: Value = serde_json::from_str(&out).unwrap();

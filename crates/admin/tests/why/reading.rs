@@ -122,7 +122,7 @@ fn machines_of_one_cause_are_told_once() {
     assert!(text.lines().count() < 60, "{text}");
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        plain.starts_with("1000 Machines of MachineSet c1-x7k2p-worker-us-east-2a are alike: c1-x7k2p-worker-us-east-2a-"),
+        plain.starts_with("Of 1000: 1000 without an instance. 1000 Machines of MachineSet c1-x7k2p-worker-us-east-2a are alike: c1-x7k2p-worker-us-east-2a-"),
         "{text}"
     );
     assert!(

@@ -79,7 +79,11 @@ fn outcomes(logs: &ServerLogs, address: &str) -> Vec<(String, bool, bool)> {
     let peer = &logs.peers[&address.parse::<IpAddr>().unwrap()];
     let of = |request: &Request| {
         let is_served = request.outcome == Outcome::Served;
-        (request.at.clock(), is_served, request.is_doubtful)
+        (
+            request.at.clock().replace(" UTC", ""),
+            is_served,
+            request.is_doubtful,
+        )
     };
     peer.requests.iter().map(of).collect()
 }

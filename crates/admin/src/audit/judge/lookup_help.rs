@@ -5,12 +5,30 @@ use super::set::Set;
 use super::swapped::HELP;
 use super::upkeep_rules as rules;
 use crate::audit::cluster::groups::{HYPERSHIFT, NODE_POOL};
-use crate::audit::results::set::KnownBy;
+use crate::audit::results::set::{KnownBy, LookupScript};
 use crate::platform::Platform;
 
+/// Help in words, and the script in it.
+pub(crate) struct LookupHelp {
+    pub(crate) says: &'static str,
+    pub(crate) script: Option<LookupScript>,
+}
+
+impl From<&'static str> for LookupHelp {
+    fn from(says: &'static str) -> Self {
+        Self { says, script: None }
+    }
+}
+
 /// Help where joined nodes are made from the image, and know it.
-const LABELS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands labels` makes them label themselves";
-const ALEPHS: &str = "its joined nodes have no label: the script of `oc skewguard audit --print-commands alephs` collects their aleph files for --from";
+const LABELS: LookupHelp = LookupHelp {
+    says: "its joined nodes have no label: the script of `oc skewguard audit --print-commands labels` makes them label themselves",
+    script: Some(LookupScript::Labels),
+};
+const ALEPHS: LookupHelp = LookupHelp {
+    says: "its joined nodes have no label: the script of `oc skewguard audit --print-commands alephs` collects their aleph files for --from",
+    script: Some(LookupScript::Alephs),
+};
 
 /// Help where none is, and where it was not read whether one is.
 macro_rules! helps {
@@ -40,18 +58,21 @@ const UPLOADED: [&str; 2] = helps!(
 const JOIN: [&str; 2] = helps!(": ", "let one join, and audit again");
 
 /// Help where nodes of one image say different versions.
-const CONTRADICTED: &str = "its nodes contradict each other: the script of `oc skewguard audit --print-commands alephs` collects their aleph files for --from";
+const CONTRADICTED: LookupHelp = LookupHelp {
+    says: "its nodes contradict each other: the script of `oc skewguard audit --print-commands alephs` collects their aleph files for --from",
+    script: Some(LookupScript::Alephs),
+};
 
 /// The nodes of a NodePool.
 const HOSTED: &str = "its nodes join another cluster: audit that one, where they have labels";
 
 /// Way to learn the version of the set's image; `None` where none is known.
-pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str> {
+pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<LookupHelp> {
     if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
-        return Some(HOSTED);
+        return Some(HOSTED.into());
     }
     if set.is_swapped {
-        return Some(HELP);
+        return Some(HELP.into());
     }
     if set.claim.is_some() && set.known_by != KnownBy::Report {
         return Some(CONTRADICTED);
@@ -87,7 +108,7 @@ pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<&'static str
                 ) => JOIN,
             };
             let is_unread = set.nodes_unread && !set.path.is_empty();
-            Some(if is_unread { unread } else { read })
+            Some(if is_unread { unread } else { read }.into())
         }
         (_, true) => Some(LABELS),
         (_, false) => Some(ALEPHS),

@@ -19,7 +19,7 @@ use skewguard_cluster::cluster::Cluster as Objects;
 const WHY: &str = "the Machine Config Operator puts the release's image into the template, under its name, and no Machine was made since its last update";
 
 /// Way to learn it.
-pub(crate) const HELP: &str = "vCenter has the version as the template's product: govc object.collect -s TEMPLATE summary.config.product.version";
+pub(crate) const HELP: &str = "vCenter has the version as the template's product: `govc object.collect -s TEMPLATE summary.config.product.version`";
 
 /// Tells whether the set's template is one that the operator keeps: the set's own, or that of a set which
 /// it selects.

@@ -157,7 +157,7 @@ fn estimated(
     release: Option<&str>,
     takes_estimates: bool,
 ) {
-    let to_know = lookup_help(set, lookup).map(str::to_owned);
+    let help = lookup_help(set, lookup);
     let note = looked_for(set, lookup);
     set.notes.extend(note);
     if let Some((of_release, from)) = by_release(set, policy, release) {
@@ -166,7 +166,8 @@ fn estimated(
         set.known_from = Some(from);
         return;
     }
-    set.to_know = to_know;
+    set.to_know_by = help.as_ref().and_then(|help| help.script);
+    set.to_know = help.map(|help| help.says.to_owned());
     if let Some((found, version)) = estimate::estimate(set, lookup.objects) {
         let probable = self::verdict(set, Some(&version), policy, release);
         if takes_estimates && probable.verdict == Outcome::Refused {

@@ -126,6 +126,9 @@ pub(crate) struct SetAudit {
     /// Way to learn the version, where it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) to_know: Option<String>,
+    /// The script in those words.
+    #[serde(skip)]
+    pub(crate) to_know_by: Option<LookupScript>,
     /// Change that helps; absent where none has to be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remedy: Option<String>,
@@ -165,6 +168,23 @@ pub(crate) struct SetAudit {
     /// Reason why it does not count for the exit status, by a file that a person named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exception: Option<SetException>,
+}
+
+/// A script that makes unknown versions known; the first one helps more sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum LookupScript {
+    Labels,
+    Alephs,
+}
+
+impl LookupScript {
+    /// The command that prints it.
+    pub(crate) fn command(self) -> &'static str {
+        match self {
+            Self::Labels => "oc skewguard audit --print-commands labels",
+            Self::Alephs => "oc skewguard audit --print-commands alephs",
+        }
+    }
 }
 
 /// Probable version of an unknown image.
@@ -307,6 +327,11 @@ impl SetAudit {
         });
         let message = self.refused_from_message.as_deref().unwrap_or_default();
         Some(format!("{begin}{until}: {message}"))
+    }
+
+    /// Tells whether it leaves the conclusion open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_unknown() && !self.is_excepted()
     }
 
     /// Tells whether an exception says that it does not count.

@@ -84,25 +84,27 @@ Examples:
   oc skewguard audit
   oc skewguard audit --policy policy.json
   oc skewguard audit --policy policy.json --target 4.22
-  oc skewguard audit --policy policy.json -o html >boot-images.html
+  oc skewguard audit --policy policy.json -o html >page.html
   oc skewguard audit --policy policy.json -o json |
     jq -r '.sets[] | select(.action == \"Block\") | .name'
   oc skewguard audit --print-commands fix >fix.sh
 
 In a pipeline:
-  oc skewguard audit --exceptions exceptions.yaml -o junit >audit.xml
-  oc skewguard audit --policy policy.json --since audit.json -o markdown
+  oc skewguard audit --exceptions exceptions.yaml \\
+    -o junit >audit.xml
+  oc skewguard audit --policy policy.json \\
+    --since audit.json -o markdown
   oc skewguard audit --from manifests -o sarif >audit.sarif
 
 For a cluster that cannot be reached from here:
   oc skewguard audit --print-commands >gather.sh
   oc skewguard audit --policy policy.json --from objects
-  oc skewguard audit --policy policy.json --from must-gather.local.*/
+  oc skewguard audit --from must-gather.local.*/
 
 Where versions are unknown:
   oc skewguard audit --print-commands labels >labels.sh
   oc skewguard audit --print-commands alephs >alephs.sh
-  oc skewguard audit --policy policy.json --streams rhcos-4.1*.json
+  oc skewguard audit --streams rhcos-4.1*.json
 
 More:
   ", crate::docs!("audit.md"))

@@ -1,61 +1,13 @@
 //! The conclusion of an audit: one sentence, and the next step (pure).
 
+use super::audit_request::AuditRequest;
+use super::counts::Counts;
 use super::later::{Later, LaterCounts};
-use super::next::{AuditRequest, Below, next};
+use super::next::{Below, NextStep, next};
+use super::word::Word;
+use crate::audit::BootImageAudit;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::Exit;
-use anstyle::{AnsiColor, Style};
-use std::collections::BTreeMap;
-
-pub(crate) use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
-
-/// The verdict on a set, worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Word {
-    Refused,
-    /// Its version is unknown, or no rule could be applied to it: `message` says which.
-    Unknown,
-    Allowed,
-}
-
-impl Word {
-    pub(super) fn of(set: &SetAudit) -> Self {
-        if set.would_be_refused() {
-            Self::Refused
-        } else if set.would_be_allowed() {
-            Self::Allowed
-        } else {
-            Self::Unknown
-        }
-    }
-
-    /// In a text, where what needs attention is in capitals.
-    pub(super) fn text(self) -> &'static str {
-        match self {
-            Self::Refused => "REFUSED",
-            Self::Unknown => "UNKNOWN",
-            Self::Allowed => "allowed",
-        }
-    }
-
-    /// In a sentence, and as the class of HTML elements.
-    pub(super) fn lower(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Unknown => "unknown",
-            Self::Allowed => "allowed",
-        }
-    }
-
-    pub(super) fn style(self) -> Style {
-        match self {
-            Self::Refused => AnsiColor::Red.on_default().bold(),
-            Self::Unknown => AnsiColor::Yellow.on_default(),
-            Self::Allowed => AnsiColor::Green.on_default(),
-        }
-    }
-}
 
 /// The answer to whether the policy could enforce now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +16,16 @@ pub(super) enum Readiness {
     NotReady,
     /// Something that could stand against it is unknown.
     NotKnown,
+}
+
+impl Readiness {
+    pub(super) fn word(self) -> Word {
+        match self {
+            Self::Ready => Word::Allowed,
+            Self::NotReady => Word::Refused,
+            Self::NotKnown => Word::Unknown,
+        }
+    }
 }
 
 /// The conclusion of all clusters, and of each. Made of all sets, before some are chosen to be
@@ -81,10 +43,8 @@ pub(crate) struct Conclusion {
     pub(super) sentence: String,
     /// What later releases of the policy would refuse; absent where they refuse no more.
     pub(super) later: Option<Later>,
-    /// The next step; empty where nothing has to be done.
-    pub(super) next: String,
-    /// What the next step is below, where it is no command.
-    pub(super) below: Option<Below>,
+    /// The next step; absent where nothing has to be done.
+    pub(super) next: Option<NextStep>,
     /// The command that shows all of it.
     pub(super) whole: String,
     /// The command that says why a Machine is no Node.
@@ -102,7 +62,7 @@ impl Conclusions {
             let asked = asked(&cluster.context);
             let counts = Counts::of(std::slice::from_ref(cluster));
             let next = next(&counts, audit, &asked);
-            Some(counts.conclude(&asked, next, &asked))
+            Some(conclude(&counts, &asked, next, &asked))
         };
         let each: Vec<Option<Conclusion>> = fleet.items.iter().map(of).collect();
         let all = match &*each {
@@ -128,379 +88,75 @@ fn of_all(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Conclusio
     let later = fleet.items.iter().find(is_later).or(worst);
     let later = asked(later.map_or("", |later| &later.context));
     let asked = asked(worst.map_or("", |worst| &worst.context));
-    let next = match worst.filter(|_| counts.exit() != Exit::Done) {
-        Some(_) => asked.command(asked.target.as_deref()),
-        None => String::new(),
+    let next = worst
+        .filter(|_| counts.exit() != Exit::Done)
+        .map(|_| NextStep::Command(asked.command(asked.target.as_deref())));
+    conclude(&counts, &asked, next, &later)
+}
+
+/// `later` is the request for what a later release would refuse.
+fn conclude(
+    counts: &Counts,
+    asked: &AuditRequest,
+    next: Option<NextStep>,
+    later: &AuditRequest,
+) -> Conclusion {
+    let exit = counts.exit();
+    let readiness = match (counts.counted(), exit) {
+        ((1.., _), _) => Readiness::NotReady,
+        (_, Exit::Done) => Readiness::Ready,
+        _ => Readiness::NotKnown,
     };
-    counts.conclude(&asked, (next, None), &later)
-}
-
-/// The numbers that decide. Sets with an exception count there alone.
-#[derive(Default)]
-pub(super) struct Counts {
-    /// Several clusters were asked for.
-    pub(super) is_list: bool,
-    pub(super) clusters: usize,
-    with_refused: usize,
-    pub(super) sets: usize,
-    pub(super) refused: usize,
-    unknown: usize,
-    /// Sets whose version is known, and about which the policy decides nothing.
-    undecided: usize,
-    excepted: usize,
-    allowed: usize,
-    /// Allowed sets whose image is known to fail.
-    known_to_fail: usize,
-    /// Sets that the operator should keep, and says that it fails to.
-    degraded: usize,
-    /// The releases of the updates that a known issue of joined nodes breaks, one a cluster.
-    broken_updates: Vec<String>,
-    not_audited: usize,
-    /// Clusters of which sets may be missing.
-    pub(super) hidden: usize,
-    /// Clusters in which something makes nodes and is not understood.
-    pub(super) makers: usize,
-    /// Clusters of which something was not read.
-    unread: usize,
-    /// Sets that later releases of the policy would refuse.
-    later: LaterCounts,
-    /// Sets that are new or worse, where an earlier audit was named.
-    changes: Option<Changes>,
-}
-
-/// The changes since an earlier audit.
-#[derive(Default)]
-struct Changes {
-    time: String,
-    sets: usize,
-    refused: usize,
-    unknown: usize,
-    /// Sets that were there then.
-    gone: usize,
-    /// Clusters that were audited then.
-    lost: Vec<String>,
-    /// Clusters that had another policy then, and those that had another release.
-    others: [usize; 2],
-}
-
-impl Counts {
-    fn of(clusters: &[ClusterAudit]) -> Self {
-        let mut counts = Self {
-            later: LaterCounts::of(clusters),
-            ..Self::default()
+    let sentence = counts.changed().unwrap_or_else(|| {
+        let begin = match readiness {
+            Readiness::NotReady => "Not ready to enforce",
+            Readiness::NotKnown => "Not known to be ready to enforce",
+            Readiness::Ready => "Ready to enforce",
         };
-        for cluster in clusters {
-            counts.clusters += 1;
-            match &cluster.audit {
-                Some(audit) => counts.add(cluster, audit),
-                None => counts.not_audited += 1,
-            }
-        }
-        counts
-    }
-
-    fn add(&mut self, cluster: &ClusterAudit, audit: &BootImageAudit) {
-        let sets = worst_rows(&audit.sets);
-        let number = |is: fn(&SetAudit) -> bool| sets.iter().filter(|set| is(set)).count();
-        self.with_refused += usize::from(cluster.counted.would_be_refused > 0);
-        self.sets += sets.len();
-        self.refused += number(|set| set.would_be_refused() && !set.is_excepted());
-        self.unknown += number(|set| is_open(set) && set.boot_image.is_none());
-        self.undecided += number(|set| is_open(set) && set.boot_image.is_some());
-        self.excepted += number(|set| !set.would_be_allowed() && set.is_excepted());
-        self.allowed += number(SetAudit::would_be_allowed);
-        self.known_to_fail += number(|set| set.would_be_allowed() && !set.known_issues.is_empty());
-        self.degraded += number(SetAudit::is_degraded);
-        let mut births = audit.births.iter();
-        let broken = births.find(|birth| birth.to_know.is_none());
-        self.broken_updates
-            .extend(broken.map(|birth| birth.release.clone()));
-        self.hidden += usize::from(cluster.is_incomplete());
-        self.makers += usize::from(cluster.has_unknown_makers());
-        self.unread += usize::from(!audit.unread.is_empty());
-        if let Some(since) = &audit.since {
-            let changes = self.changes.get_or_insert_default();
-            changes.time.clone_from(&since.time);
-            let (all, refused) = since.numbers();
-            changes.sets += all;
-            changes.refused += refused;
-            changes.unknown += all - refused;
-            changes.gone += since.gone;
-            for (other, same) in
-                (changes.others.iter_mut()).zip([since.same_policy, since.same_release])
-            {
-                *other += usize::from(!same);
-            }
-        }
-    }
-
-    pub(super) fn open(&self) -> usize {
-        self.unknown + self.undecided
-    }
-
-    /// Tells whether nothing is new or worse than in the earlier audit that was named.
-    pub(super) fn has_no_changes(&self) -> bool {
-        let changes = self.changes.as_ref();
-        changes.is_some_and(|changes| changes.sets == 0)
-    }
-
-    /// The sets that count: refused, and open.
-    fn counted(&self) -> (usize, usize) {
-        match &self.changes {
-            Some(changes) => (changes.refused, changes.unknown),
-            None => (self.refused, self.open()),
-        }
-    }
-
-    /// A cluster that was not audited weighs most: it is not known what it has. Then what is
-    /// refused, what was not read, and what is unknown.
-    fn exit(&self) -> Exit {
-        match self.counted() {
-            _ if self.not_audited > 0 => Exit::Failed,
-            (1.., _) => Exit::Refused,
-            _ if self.hidden > 0 => Exit::Failed,
-            (_, 0) if self.makers == 0 => Exit::Done,
-            _ => Exit::Unknown,
-        }
-    }
-
-    /// `later` is the request for what a later release would refuse.
-    fn conclude(
-        &self,
-        asked: &AuditRequest,
-        (next, below): (String, Option<Below>),
-        later: &AuditRequest,
-    ) -> Conclusion {
-        let exit = self.exit();
-        let readiness = match (self.counted(), exit) {
-            ((1.., _), _) => Readiness::NotReady,
-            (_, Exit::Done) => Readiness::Ready,
-            _ => Readiness::NotKnown,
-        };
-        let sentence = match &self.changes {
-            Some(changes) => self.changed(changes),
-            None => {
-                let begin = match readiness {
-                    Readiness::NotReady => "Not ready to enforce",
-                    Readiness::NotKnown => "Not known to be ready to enforce",
-                    Readiness::Ready => "Ready to enforce",
-                };
-                let target = asked.target.as_ref();
-                let with = target.map_or_else(String::new, |release| format!(" with {release}"));
-                format!("{begin}{with}: {}", self.says())
-            }
-        };
-        Conclusion {
-            readiness,
-            sentence: sentence + ".",
-            later: self.later.line_of(self, later),
-            next,
-            below,
-            whole: asked.whole(),
-            why: match self.is_list {
-                true => AuditRequest::default().why(),
-                false => asked.why(),
-            },
-            exit,
-            figures: self.figures(),
-        }
-    }
-
-    /// The same numbers as in the sentence about all sets.
-    fn figures(&self) -> Vec<(&'static str, usize, &'static str)> {
-        let of_list = usize::from(self.is_list);
-        let lacking = self.not_audited + self.hidden;
-        let figures = [
-            ("refused", self.refused, "sets would be refused"),
-            ("unknown", self.unknown, "sets not known"),
-            ("unknown", self.undecided, "sets not decided by the policy"),
-            ("unknown", self.excepted, "sets excepted"),
-            ("allowed", self.allowed, "sets allowed"),
-            ("", self.sets, "sets in all"),
-            (
-                "unknown",
-                of_list * lacking,
-                "clusters not read, or not whole",
-            ),
-            ("", of_list * self.clusters, "clusters in all"),
-        ];
-        let is_shown = |(class, number, _): &(&str, usize, &str)| {
-            *number > 0 || matches!(*class, "refused" | "allowed")
-        };
-        figures.into_iter().filter(is_shown).collect()
-    }
-
-    /// All sets by verdict.
-    fn says(&self) -> String {
-        let sets = count(self.sets, "set", "sets");
-        let clusters = count(self.clusters, "cluster", "clusters");
-        let mut parts = vec![match (self.refused, self.is_list) {
-            (0, false) => format!("none of {sets} would be refused"),
-            (0, true) => format!("none of {sets} in {clusters} would be refused"),
-            (some, false) => format!("{some} of {sets} would be refused"),
-            (some, true) => {
-                let with = self.with_refused;
-                format!("{some} of {sets} would be refused, in {with} of {clusters}")
-            }
-        }];
-        for (number, what) in [
-            (self.unknown, "not known"),
-            (self.undecided, "not decided by the policy"),
-            (self.excepted, "excepted"),
-        ] {
-            if number > 0 {
-                parts.push(format!("{number} {} {what}", are(number)));
-            }
-        }
-        if self.known_to_fail > 0 {
-            let have = if self.known_to_fail == 1 {
-                "has"
-            } else {
-                "have"
-            };
-            parts.push(format!(
-                "{} allowed {have} a known issue",
-                self.known_to_fail
-            ));
-        }
-        match &*self.broken_updates {
-            [] => {}
-            [release] if !self.is_list => {
-                parts.push(format!("the update to {release} breaks joined nodes"));
-            }
-            broken => {
-                let clusters = count(broken.len(), "cluster", "clusters");
-                parts.push(format!("the update breaks joined nodes in {clusters}"));
-            }
-        }
-        if self.degraded > 0 {
-            let sets = count(self.degraded, "set", "sets");
-            parts.push(format!(
-                "the Machine Config Operator has not updated the image of {sets}"
-            ));
-        }
-        parts.extend(self.doubts());
-        parts.join(", ")
-    }
-
-    /// The sets that are new or worse.
-    fn changed(&self, changes: &Changes) -> String {
-        let then = match changes.time.as_str() {
-            "" => "then",
-            time => time,
-        };
-        let within = |number| match self.is_list {
-            true => format!(" in {}", count(number, "cluster", "clusters")),
-            false => String::new(),
-        };
-        let clusters = within(self.clusters);
-        let mut parts = vec![match changes.sets {
-            0 if self.hidden + self.not_audited > 0 => {
-                format!("Not known whether anything is new or worse since {then}{clusters}")
-            }
-            0 => format!("Nothing is new or worse since {then}{clusters}"),
-            some => format!(
-                "{}{clusters} {} new or worse since {then}: {} would be refused, {} not known",
-                count(some, "set", "sets"),
-                are(some),
-                changes.refused,
-                changes.unknown
-            ),
-        }];
-        parts.extend(self.as_before().filter(|_| changes.sets == 0));
-        if changes.gone > 0 {
-            parts.push(format!("{} gone", changes.gone));
-        }
-        if !changes.lost.is_empty() {
-            parts.push(format!("not audited again: {}", changes.lost.join(", ")));
-        }
-        parts.extend(self.doubts());
-        for (number, what) in changes.others.iter().zip(["policy", "release"]) {
-            if *number > 0 {
-                parts.push(format!("the {what} is another one{}", within(*number)));
-            }
-        }
-        parts.join("; ")
-    }
-
-    /// What was refused or unknown then, and still is.
-    fn as_before(&self) -> Option<String> {
-        let sets = count(self.sets, "set", "sets");
-        let open = self.open();
-        match (self.refused, open) {
-            (0, 0) => None,
-            (0, _) => Some(format!(
-                "{open} of {sets} {} not known, as before",
-                are(open)
-            )),
-            (refused, 0) => Some(format!(
-                "{refused} of {sets} {} refused, as before",
-                are(refused)
-            )),
-            (refused, _) => Some(format!(
-                "{refused} of {sets} {} refused and {open} not known, as before",
-                are(refused)
-            )),
-        }
-    }
-
-    /// The limits of what can be said.
-    fn doubts(&self) -> Vec<String> {
-        if self.is_list {
-            let doubts = [
-                (self.not_audited, "not audited"),
-                (self.hidden, "not read whole"),
-                (
-                    self.makers,
-                    "not understood whole: something else makes nodes",
-                ),
-            ];
-            let doubts = doubts.into_iter().filter(|(number, _)| *number > 0);
-            let doubts = doubts.map(|(number, what)| {
-                let were = if number == 1 { "was" } else { "were" };
-                format!("{} {were} {what}", count(number, "cluster", "clusters"))
-            });
-            return doubts.collect();
-        }
-        let doubts = [
-            (self.hidden, "not everything that makes nodes was read"),
-            (self.makers, "not everything that makes nodes is understood"),
-            (self.unread, "not everything was read"),
-        ];
-        let mut doubts = doubts.into_iter().filter(|(number, _)| *number > 0);
-        let worst = doubts.next().map(|(_, what)| what.to_owned());
-        worst.into_iter().collect()
+        let target = asked.target.as_ref();
+        let with = target.map_or_else(String::new, |release| format!(" with {release}"));
+        format!("{begin}{with}: {}", counts.says())
+    });
+    let clusters = counts.is_list.then_some(counts.clusters);
+    Conclusion {
+        readiness,
+        sentence: sentence + ".",
+        later: (counts.later).line_of(counts.sets, counts.refused, clusters, later),
+        next,
+        whole: asked.whole(),
+        why: match counts.is_list {
+            true => AuditRequest::default().why(),
+            false => asked.why(),
+        },
+        exit,
+        figures: counts.figures(),
     }
 }
 
-fn are(number: usize) -> &'static str {
-    if number == 1 { "is" } else { "are" }
-}
-
-/// The worst row of each set: a control plane has one for each of its images.
-fn worst_rows(rows: &[SetAudit]) -> Vec<&SetAudit> {
-    let rank = |set: &SetAudit| (set.would_be_allowed(), set.is_excepted(), Word::of(set));
-    let mut sets: Vec<&SetAudit> = Vec::new();
-    let mut places = BTreeMap::new();
-    for row in rows {
-        let place = *places.entry(row.object()).or_insert(sets.len());
-        match sets.get_mut(place) {
-            Some(worst) if rank(row) < rank(worst) => *worst = row,
-            Some(_) => {}
-            None => sets.push(row),
+impl Conclusion {
+    /// The next step where this audit is shown: of what it has nothing below the command that shows
+    /// it.
+    pub(super) fn next_shown(&self, audit: Option<&BootImageAudit>) -> Option<NextStep> {
+        match self.next.as_ref()? {
+            NextStep::Below(below) if !audit.is_some_and(|audit| below.is_in(audit)) => {
+                Some(NextStep::Command(self.whole.clone()))
+            }
+            next => Some(next.clone()),
         }
     }
-    sets
-}
 
-/// Tells whether the set leaves the conclusion open.
-pub(super) fn is_open(set: &SetAudit) -> bool {
-    set.is_unknown() && !set.is_excepted()
-}
+    /// The same with a command as the next step.
+    pub(super) fn without_pointing(&self) -> Self {
+        Self {
+            next: self.next_shown(None),
+            ..self.clone()
+        }
+    }
 
-/// `1 set`, `2 sets`.
-pub(super) fn count(number: usize, one: &str, more: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { more })
+    /// Tells whether the next step points at this.
+    pub(super) fn points_at(&self, below: Below) -> bool {
+        self.next == Some(NextStep::Below(below))
+    }
 }
 
 #[cfg(test)]

@@ -203,10 +203,7 @@ pub(super) fn no_sets(unread: &[Unread]) -> String {
                 0 => String::new(),
                 more => format!("; and {more} more"),
             };
-            format!(
-                "nothing that makes nodes was read: {}: {}{more}",
-                first.what, first.why
-            )
+            format!("nothing that makes nodes was read; {first}{more}")
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `oc skewguard audit --from` with files of several clusters: a row each.
 
 use super::Request;
+use super::audit_request::Paths;
 use super::fleet::no_sets;
 use crate::audit::Origin;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
@@ -8,12 +9,8 @@ use crate::clock;
 use crate::text::printable;
 use skewguard_cluster::files::gathers::Gathers;
 use skewguard_cluster::files::input;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-
-/// The files of each cluster that can be named alone, by its name.
-pub(super) type Paths = BTreeMap<String, Vec<PathBuf>>;
 
 /// Audits the clusters, one after another: what is read of one is gone before the next.
 pub(super) fn read(request: &Request<'_>, gathers: &Gathers) -> (FleetAudit, Paths) {

@@ -1,7 +1,7 @@
 //! The second line of a conclusion: from which release on sets would be refused (pure).
 
-use super::conclusion::{Counts, count};
-use super::next::{AuditRequest, release_of};
+use super::audit_request::{AuditRequest, release_of};
+use super::word::count;
 use crate::audit::results::fleet::ClusterAudit;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::version::Release;
@@ -79,14 +79,20 @@ impl LaterCounts {
             .count()
     }
 
-    /// The line of a conclusion, with the command that asks about the first of the releases.
-    pub(super) fn line_of(&self, counts: &Counts, asked: &AuditRequest) -> Option<Later> {
-        let sentence = self.sentence(counts.sets, counts.refused)?;
-        let clusters = count(counts.clusters, "cluster", "clusters");
-        let within = match counts.is_list {
-            true => format!(", in {} of {clusters}", self.clusters),
-            false => String::new(),
-        };
+    /// The line of a conclusion about so many sets, of which so many are refused already, in so many
+    /// clusters where it is of several; with the command that asks about the first of the releases.
+    pub(super) fn line_of(
+        &self,
+        sets: usize,
+        refused: usize,
+        clusters: Option<usize>,
+        asked: &AuditRequest,
+    ) -> Option<Later> {
+        let sentence = self.sentence(sets, refused)?;
+        let within = clusters.map_or_else(String::new, |all| {
+            let all = count(all, "cluster", "clusters");
+            format!(", in {} of {all}", self.clusters)
+        });
         let first = self.releases().into_keys().next().map(short);
         Some(Later {
             sentence: sentence + &within,

@@ -2,8 +2,10 @@
 //! nothing.
 
 mod args;
+mod audit_request;
 pub(super) mod cluster;
 mod conclusion;
+mod counts;
 mod exceptions;
 mod fleet;
 pub(in crate::cli) mod forms;
@@ -12,6 +14,7 @@ mod later;
 mod next;
 mod places;
 mod since;
+mod word;
 
 pub(super) use args::{Args, parse_time};
 
@@ -21,23 +24,21 @@ use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::upkeep::READ;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
 use crate::clock;
-use crate::lint::starter::{STARTER, STARTER_OKD};
+use crate::forms::terminal::Terminal;
+use crate::lint::starter::{STARTER, STARTER_NAME, STARTER_NAME_OKD, STARTER_OKD};
 use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
-use anstream::{AutoStream, ColorChoice};
 use args::{Form, Only, Script};
-use conclusion::{Conclusions, STARTER_NAME, STARTER_NAME_OKD};
+use audit_request::{AuditRequest, Paths, is_own_release};
+use conclusion::Conclusions;
 use exceptions::Exceptions;
-use forms::terminal::Terminal;
 use forms::text::Detail;
-use forms::{commands, csv, html, junit, markdown, sarif, shell, text};
-use next::AuditRequest;
+use forms::{commands, csv, html, junit, markdown, sarif, text};
 use places::Places;
 use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::files::input::{self, Files};
 use skewguard_cluster::moment::Moment;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -50,7 +51,7 @@ fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
 }
 
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if let Some(script) = args.print_commands.filter(|script| *script != Script::Fix) {
         return print_script(script, args, io);
     }
@@ -68,7 +69,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     request.check(is_list)?;
     let before = args.since.as_deref();
     let before = before.map(|path| since::load(path, is_list)).transpose()?;
-    let mut paths = gathers::Paths::new();
+    let mut paths = Paths::new();
     let mut fleet = match (&contexts, files) {
         (Some(contexts), _) => fleet::read(&request, contexts, io),
         (None, Some(Files::OfSeveral(gathers))) => {
@@ -96,7 +97,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if let Some(before) = before {
         since::compare(&before, &mut fleet)?;
     }
-    let conclusions = Conclusions::of(&fleet, |name| asked(args, name, &paths));
+    let conclusions = Conclusions::of(&fleet, |name| AuditRequest::of(args, name, &paths));
     if args.print_commands.is_some() {
         for audit in fleet.audits() {
             of_its_release(args, audit)?;
@@ -109,7 +110,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         });
     }
     choose(args, &mut fleet)?;
-    print(args, (&fleet, &paths), &conclusions, io)?;
+    print(args, terminal, (&fleet, &paths), &conclusions, io)?;
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
     let is_later = conclusions.all.later.is_some();
     Ok(args.fail_on.exit(conclusions.all.exit, is_hidden, is_later))
@@ -255,7 +256,7 @@ fn of_its_release(args: &Args, audit: &BootImageAudit) -> Result<(), Failure> {
     let Some(asked) = args.target.as_ref().filter(|_| !args.any_release) else {
         return Ok(());
     };
-    if next::is_own_release(audit, asked) {
+    if is_own_release(audit, asked) {
         return Ok(());
     }
     let own = audit
@@ -353,55 +354,10 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// The arguments that ask once more about the cluster of this context or these files, or the only one.
-fn asked(args: &Args, name: &str, paths: &gathers::Paths) -> AuditRequest {
-    let word = |path: &PathBuf| shell::word(&path.to_string_lossy());
-    let own = paths.get(name);
-    let from = own.filter(|own| !own.is_empty()).unwrap_or(&args.from);
-    let (mut arguments, mut source) = (String::new(), String::new());
-    for (name, paths) in [
-        ("policy", args.policy.as_slice()),
-        ("kubeconfig", args.kubeconfig.as_slice()),
-        ("from", from),
-        ("streams", &*args.streams),
-        ("exceptions", args.exceptions.as_slice()),
-    ] {
-        let words: Vec<String> = paths.iter().map(word).collect();
-        if !words.is_empty() {
-            let words = format!(" --{name} {}", words.join(" "));
-            arguments += &words;
-            if ["kubeconfig", "from"].contains(&name) {
-                source += &words;
-            }
-        }
-    }
-    let context = match name {
-        _ if own.is_some() => None,
-        "" => args.context.first().map(String::as_str),
-        context => Some(context),
-    };
-    if let Some(context) = context {
-        let word = format!(" --context {}", shell::word(context));
-        arguments += &word;
-        source += &word;
-    }
-    AuditRequest {
-        arguments,
-        source,
-        // What has files of others, too, shows all of them.
-        form: if own.is_some_and(Vec::is_empty) {
-            " -o wide"
-        } else {
-            ""
-        },
-        policy: args.policy.as_ref().map(word),
-        target: args.target.clone(),
-    }
-}
-
 fn print(
     args: &Args,
-    (fleet, paths): (&FleetAudit, &gathers::Paths),
+    terminal: Terminal,
+    (fleet, paths): (&FleetAudit, &Paths),
     conclusions: &Conclusions,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
@@ -410,7 +366,7 @@ fn print(
         _ => Detail::All,
     };
     let text = match (args.output, fleet.alone()) {
-        (Form::Text | Form::Wide, _) => text::render(fleet, conclusions, detail, terminal()),
+        (Form::Text | Form::Wide, _) => text::render(fleet, conclusions, detail, terminal),
         (Form::Json, alone) => {
             // The text of many clusters is long.
             match alone {
@@ -432,22 +388,6 @@ fn print(
         }
     };
     Ok(io.out.write_all(text.as_bytes())?)
-}
-
-/// The terminal that standard output is. Colour is used only on a terminal, and not if `NO_COLOR` is set
-/// (<https://no-color.org>).
-fn terminal() -> Terminal {
-    let stdout = std::io::stdout();
-    let size = stdout
-        .is_terminal()
-        .then(terminal_size::terminal_size)
-        .flatten()
-        .filter(|(columns, rows)| columns.0 > 0 && rows.0 > 0);
-    Terminal {
-        columns: size.map(|(columns, _)| usize::from(columns.0)),
-        rows: size.map(|(_, rows)| usize::from(rows.0)),
-        colour: AutoStream::choice(&stdout) != ColorChoice::Never,
-    }
 }
 
 /// A terminal that knows no escape sequences.

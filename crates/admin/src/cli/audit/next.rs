@@ -1,71 +1,37 @@
 //! The next step after an audit (pure).
 
-use super::conclusion::{Conclusion, Counts, STARTER_NAME, is_open};
+use super::audit_request::{AuditRequest, is_own_release};
+use super::counts::Counts;
 use super::forms::facts::{lookup_helps, remedies};
-use super::forms::shell::word;
 use crate::audit::{BootImageAudit, SetAudit};
-use crate::version::Release;
+use crate::lint::starter::STARTER_NAME;
 
-/// The request for the audit.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct AuditRequest {
-    /// The arguments that make the same audit again, each after a space, without the release.
-    pub(crate) arguments: String,
-    /// Those that name the cluster, for other commands.
-    pub(crate) source: String,
-    /// What files of others need beside them.
-    pub(crate) form: &'static str,
-    /// The policy that was named, as a word of a command.
-    pub(crate) policy: Option<String>,
-    /// The release that was asked about instead of the cluster's own.
-    pub(crate) target: Option<String>,
+/// The next step after an audit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NextStep {
+    Command(String),
+    /// Prose, in which commands stand between backticks.
+    Words(String),
+    /// A part of what is shown.
+    Below(Below),
 }
 
-impl AuditRequest {
-    /// The command that asks about a release; `None` is each cluster's own.
-    pub(super) fn command(&self, target: Option<&str>) -> String {
-        format!("{}{}", self.begin(target), self.form)
-    }
-
-    fn begin(&self, target: Option<&str>) -> String {
-        let target = target.map(|release| format!(" --target {}", word(release)));
-        let target = target.unwrap_or_default();
-        format!("oc skewguard audit{}{target}", self.arguments)
-    }
-
-    /// The command that shows all of it.
-    pub(super) fn whole(&self) -> String {
-        format!("{} -o wide", self.begin(self.target.as_deref()))
-    }
-
-    /// The command that says why a Machine is no Node.
-    pub(super) fn why(&self) -> String {
-        format!("oc skewguard why{}", self.source)
-    }
-}
-
-impl Conclusion {
-    /// The next step where this audit is shown: what has nothing below is the command that shows it.
-    pub(super) fn next_above(&self, audit: Option<&BootImageAudit>) -> &str {
-        let is_there = |below: Below| audit.is_some_and(|audit| below.is_in(audit));
-        match self.below {
-            Some(below) if !is_there(below) => &self.whole,
-            _ => &self.next,
+impl NextStep {
+    /// In prose, in which commands stand between backticks.
+    pub(super) fn says(&self) -> String {
+        match self {
+            Self::Command(command) => format!("`{command}`"),
+            Self::Words(words) => words.clone(),
+            Self::Below(below) => format!("see below {}", below.says()),
         }
     }
 
-    /// The same with a command as the next step.
-    pub(super) fn without_pointing(&self) -> Self {
-        Self {
-            next: self.next_above(None).to_owned(),
-            below: None,
-            ..self.clone()
+    /// As one line. A command stands as it is: it is copied.
+    pub(super) fn line(&self) -> String {
+        match self {
+            Self::Command(command) => format!("Next: {command}"),
+            other => format!("Next: {}", other.says()),
         }
-    }
-
-    /// Tells whether the next step points at this.
-    pub(super) fn points_at(&self, below: Below) -> bool {
-        self.below == Some(below)
     }
 }
 
@@ -74,122 +40,107 @@ impl Conclusion {
 pub(super) enum Below {
     Change,
     Know,
-    Reason,
+    WhyUnknown,
+    WhyUndecided,
     Unread,
 }
 
 impl Below {
+    fn says(self) -> &'static str {
+        match self {
+            Self::Change => "what to change",
+            Self::Know => "what makes them known",
+            Self::WhyUnknown => "why they are not known",
+            Self::WhyUndecided => "why they are not decided",
+            Self::Unread => "what was not read, and audit again",
+        }
+    }
+
     /// Tells whether an audit has such a part.
     pub(super) fn is_in(self, audit: &BootImageAudit) -> bool {
         match self {
             Self::Change => !remedies(audit).is_empty(),
             Self::Know => !lookup_helps(audit).is_empty(),
-            Self::Reason => audit.sets.iter().any(|set| !set.would_be_allowed()),
+            Self::WhyUnknown | Self::WhyUndecided => {
+                audit.sets.iter().any(|set| !set.would_be_allowed())
+            }
             Self::Unread => !audit.unread.is_empty(),
         }
     }
 }
 
-/// The next step for a cluster alone, and where it is said; empty where nothing has to be done.
+/// The next step for a cluster alone; absent where nothing has to be done.
 pub(super) fn next(
     counts: &Counts,
     audit: &BootImageAudit,
     asked: &AuditRequest,
-) -> (String, Option<Below>) {
+) -> Option<NextStep> {
     if counts.hidden == 0 && counts.has_no_changes() {
-        (String::new(), None)
+        None
     } else if counts.refused > 0 {
-        mend(audit, asked)
+        Some(mend(audit, asked))
     } else if counts.open() > 0 {
-        know(audit)
+        Some(know(audit))
     } else if counts.hidden + counts.makers > 0 {
-        let words = "see below what was not read, and audit again";
-        (words.to_owned(), Some(Below::Unread))
+        Some(NextStep::Below(Below::Unread))
     } else {
-        (ready(audit, asked), None)
+        ready(audit, asked)
     }
 }
 
 /// The last steps, where nothing stands against it.
-fn ready(audit: &BootImageAudit, asked: &AuditRequest) -> String {
-    let policy = audit.policy.as_ref();
-    let mode = policy.and_then(|policy| policy.mode.as_deref());
+fn ready(audit: &BootImageAudit, asked: &AuditRequest) -> Option<NextStep> {
+    let own = audit.policy.as_ref();
+    let mode = own.and_then(|policy| policy.mode.as_deref());
     let lacks = |set: &SetAudit| set.known_issues.iter().any(|issue| !issue.in_policy);
-    match (&asked.policy, mode) {
-        (Some(policy), _) if audit.sets.iter().any(lacks) => {
-            format!("oc skewguard policy lint {policy}, which names the known issues that it lacks")
-        }
-        (None, _) => {
-            let init = policy.map_or(STARTER_NAME, |policy| &policy.path);
-            format!("{init} --file policy.json")
-        }
-        (Some(_), Some("Enforce")) => String::new(),
-        (Some(policy), _) => format!(
-            "set \"mode\": \"Enforce\" in {policy}, then oc skewguard render machineconfig --policy {policy}"
-        ),
-    }
+    let Some(policy) = &asked.policy else {
+        let init = own.map_or(STARTER_NAME, |policy| &policy.path);
+        return Some(NextStep::Command(format!("{init} --file policy.json")));
+    };
+    let words = if audit.sets.iter().any(lacks) {
+        format!("`oc skewguard policy lint {policy}`, which names the known issues that it lacks")
+    } else if mode == Some("Enforce") {
+        return None;
+    } else {
+        format!(
+            "set \"mode\": \"Enforce\" in {policy}, then `oc skewguard render machineconfig --policy {policy}`"
+        )
+    };
+    Some(NextStep::Words(words))
 }
 
-/// The release that is written as `x.y.z` or `x.y`.
-pub(super) fn release_of(text: &str) -> Option<Release> {
-    let whole = text.parse::<Release>();
-    whole.or_else(|_| format!("{text}.0").parse()).ok()
-}
-
-/// Compares a minor release with the one that the cluster runs.
-pub(super) fn is_own_release(audit: &BootImageAudit, asked: &str) -> bool {
-    let minor = |release: &str| release_of(release).map(|release| release.minor);
-    let origin = audit.origin.as_ref();
-    let own = origin.and_then(|origin| origin.release.as_deref());
-    let asked = minor(asked);
-    asked.is_some() && own.and_then(minor) == asked
-}
-
-const CHANGE: &str = "see below what to change";
-
-fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> (String, Option<Below>) {
+fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> NextStep {
     let is_mended =
         |set: &SetAudit| set.would_be_refused() && !set.is_excepted() && set.patch.is_some();
     // The images of another release than the cluster's own are no fix yet.
     let target = asked.target.as_deref();
     let is_own = target.is_none_or(|target| is_own_release(audit, target));
     if is_own && audit.sets.iter().any(is_mended) {
-        let command = format!("{} --print-commands fix", asked.begin(target));
-        (command, None)
+        NextStep::Command(format!("{} --print-commands fix", asked.begin(target)))
     } else {
-        (CHANGE.to_owned(), Some(Below::Change))
+        NextStep::Below(Below::Change)
     }
 }
 
 /// The script that makes most unknown versions known, where one does; else what is said below.
-fn know(audit: &BootImageAudit) -> (String, Option<Below>) {
-    let script = |name: &str| {
-        let command = format!("oc skewguard audit --print-commands {name}");
-        let helps = |set: &SetAudit| {
-            let clue = set.to_know.as_deref();
-            !set.is_excepted() && clue.is_some_and(|clue| clue.contains(&command))
-        };
-        audit.sets.iter().any(helps).then_some(command)
-    };
-    match script("labels").or_else(|| script("alephs")) {
-        Some(command) => (command, None),
-        None => {
-            let (words, below) = below(audit);
-            (words.to_owned(), Some(below))
-        }
+fn know(audit: &BootImageAudit) -> NextStep {
+    let sets = audit.sets.iter().filter(|set| !set.is_excepted());
+    match sets.filter_map(|set| set.to_know_by).min() {
+        Some(script) => NextStep::Command(script.command().to_owned()),
+        None => NextStep::Below(below(audit)),
     }
 }
 
 /// The place of the text that says what to do about open sets.
-fn below(audit: &BootImageAudit) -> (&'static str, Below) {
-    let any = |is: fn(&SetAudit) -> bool| audit.sets.iter().filter(|set| is_open(set)).any(is);
+fn below(audit: &BootImageAudit) -> Below {
+    let any = |is: fn(&SetAudit) -> bool| audit.sets.iter().filter(|set| set.is_open()).any(is);
     if any(|set| set.to_know.is_some()) {
-        ("see below what makes them known", Below::Know)
+        Below::Know
     } else if any(|set| set.remedy.is_some()) {
-        (CHANGE, Below::Change)
+        Below::Change
     } else if any(|set| set.boot_image.is_none()) {
-        ("see below why they are not known", Below::Reason)
+        Below::WhyUnknown
     } else {
-        ("see below why they are not decided", Below::Reason)
+        Below::WhyUndecided
     }
 }

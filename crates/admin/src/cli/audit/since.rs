@@ -1,7 +1,7 @@
 //! `--since`: what is new or worse than in an earlier audit.
 
 use super::super::{Failure, named, read_file};
-use super::conclusion::Word;
+use super::word::Word;
 use crate::audit::results::AUDIT;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince, LIST};
 use crate::audit::results::set::SetKind;

@@ -30,7 +30,8 @@ Examples:
   oc skewguard policy init > policy.json
   oc skewguard policy init --file policy.json
   oc skewguard policy init --from-cluster --file policy.json
-  oc skewguard policy init --from must-gather.local.*/ > policy.json
+  oc skewguard policy init --from must-gather.local.*/ \\
+    > policy.json
 
 Limits for the workers alone, whatever the control plane is made from:
   \"limits\": [
@@ -139,7 +140,7 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
     read_once(args.from.iter().map(PathBuf::as_path))?;
     unread.extend(input::read(&args.from, &mut objects)?);
     for unread in unread {
-        io.say(format_args!("not read: {}: {}", unread.what, unread.why));
+        io.say(unread);
     }
     if objects.is_okd() {
         return Ok(if objects.is_opt_out() {

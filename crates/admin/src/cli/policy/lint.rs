@@ -29,10 +29,11 @@ Exit status: 0 no errors (there may be warnings), 1 errors or a file that cannot
 Examples:
   oc skewguard policy lint policy.json
   oc skewguard policy init | oc skewguard policy lint -
-  oc skewguard policy lint policy.json --from must-gather.local.*/
-  oc skewguard policy lint --output json clusters/*/policy.json |
+  oc skewguard policy lint policy.json \\
+    --from must-gather.local.*/
+  oc skewguard policy lint --output json */policy.json |
     jq 'select(.warnings > 0)'
-  oc skewguard policy lint --output junit policy.json >lint.xml"
+  oc skewguard policy lint --output junit policy.json >a.xml"
 )]
 pub(super) struct Args {
     /// Policies to check, JSON or YAML; - is standard input.
@@ -129,7 +130,7 @@ fn cluster(from: &[PathBuf], io: &mut Io<'_>) -> Result<(Option<Objects>, Exit),
     }
     let mut objects = Objects::default();
     for unread in input::read(from, &mut objects)? {
-        io.say(format_args!("not read: {}: {}", unread.what, unread.why));
+        io.say(unread);
         exit = Exit::Failed;
     }
     Ok((Some(objects), exit))

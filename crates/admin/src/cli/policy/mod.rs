@@ -15,9 +15,8 @@ use std::path::Path;
 #[command(after_help = "\
 A policy from nothing, and policy.md, which describes its fields:
   oc skewguard policy init --file policy.json
-  oc skewguard policy lint policy.json                  after every edit
-  oc skewguard policy refresh policy.json               today's issues
-  oc skewguard check --policy policy.json --aleph FILE  try it")]
+  oc skewguard policy lint policy.json     after every edit
+  oc skewguard policy refresh policy.json  today's issues")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,

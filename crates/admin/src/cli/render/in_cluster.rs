@@ -26,7 +26,7 @@ const MAX_AUDIT: u64 = 64 << 20;
 #[derive(Debug, clap::Args)]
 #[command(after_help = concat!("\
 Example:
-  oc skewguard render alerts --policy policy.json --target 4.22 |
+  oc skewguard render alerts --policy policy.json |
     oc apply --server-side -f -
 
 A runbook for each alert:
@@ -90,8 +90,9 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  oc skewguard audit --policy policy.json --output json >audit.json
-  oc skewguard render admission --policy policy.json --audit audit.json |
+  oc skewguard audit --policy policy.json -o json >audit.json
+  oc skewguard render admission --policy policy.json \\
+    --audit audit.json |
     oc apply --server-side -f -")]
 pub(super) struct AdmissionArgs {
     /// Skew policy, JSON or YAML, or - for standard input. Its mode decides whether Machines are denied.

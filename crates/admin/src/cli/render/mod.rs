@@ -81,7 +81,8 @@ wait runs out of time, go no further: the nodes would reboot.
   timeout 120 sh -c 'until oc get machineconfiguration cluster \\
     -o jsonpath=\"{.status.nodeDisruptionPolicyStatus.clusterPolicies.files[*].path}\" |
     grep -qw /etc/skewguard/policy.json; do sleep 2; done' &&
-  oc skewguard render machineconfig --role worker --policy policy.json |
+  oc skewguard render machineconfig --role worker \\
+    --policy policy.json |
     oc apply --server-side -f - &&
   timeout 1800 sh -c 'until oc get mcp worker \\
     -o jsonpath=\"{.status.configuration.source[*].name}\" |
@@ -110,7 +111,7 @@ struct MachineConfigArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  oc skewguard render ignition --policy policy.json >skewguard.ign
+  oc skewguard render ignition --policy policy.json >new.ign
   coreos-installer pxe customize --dest-device /dev/sda \\
     --dest-ignition worker.ign --dest-ignition skewguard.ign \\
     --output initramfs.img rhcos-live-initramfs.img
@@ -134,7 +135,8 @@ struct IgnitionArgs {
 Example:
   oc extract -n openshift-machine-api secret/worker-user-data \\
     --keys=userData --to=- >user-data
-  oc skewguard render pointer --url https://mirror.example.com/skewguard \\
+  oc skewguard render pointer \\
+    --url https://mirror.example.com/skewguard \\
     --sha512 \"$(sha512sum skewguard | cut -c -128)\" \\
     --user-data user-data >user-data-skewguard
   oc create secret generic worker-user-data-skewguard \\
@@ -167,7 +169,8 @@ struct PointerArgs {
 #[command(after_help = "\
 Examples:
   oc skewguard render manifests | oc apply -f -
-  oc skewguard render manifests --prune --policy policy.json \\
+  oc skewguard render manifests --prune \\
+    --policy policy.json \\
     --audit registry.example.com/skewguard-cli@sha256:... | oc apply -f -
   oc get bootimagereports -n skewguard")]
 struct ManifestsArgs {

@@ -1,7 +1,8 @@
 //! `why` for a ticket (pure).
 
 use super::groups::{Group, groups};
-use super::text::{MOST, mark, no_machine, stage_words};
+use super::text::{MOST, no_machine, stage_words, step_lead};
+use crate::forms::markdown::{block, marked, plain};
 use crate::why::WhyReport;
 
 pub(super) fn render(report: &WhyReport) -> String {
@@ -32,18 +33,13 @@ pub(super) fn render(report: &WhyReport) -> String {
         );
     }
     if report.machines.is_empty() {
-        out += &no_machine(report).replace('\n', " ");
-        out.push('\n');
+        out += &(no_machine(report) + "\n");
     }
     for unread in &report.unread {
-        out += &format!(
-            "- not read: {}: {}\n",
-            plain(&unread.what),
-            plain(&unread.why)
-        );
+        out += &format!("- {}\n", marked(&unread.to_string()));
     }
     for note in &report.server_log.notes {
-        out += &format!("- {}\n", plain(note));
+        out += &format!("- {}\n", marked(note));
     }
     out
 }
@@ -53,18 +49,15 @@ fn machine_text(group: &Group<'_>) -> String {
     let mut out = format!(
         "### {}\n\n{}\n\n",
         plain(&machine.name),
-        plain(&group.sentence())
+        marked(&group.sentence())
     );
     for next in &machine.next {
-        out += &format!("- {}\n", plain(next));
+        out += &format!("- {}\n", marked(next));
     }
-    out += "\n```\n";
-    for step in &machine.steps {
-        let line = format!("{} {:<17}{}", mark(step.mark), step.name, step.text);
-        out += line.trim_end();
-        out.push('\n');
-    }
-    out += "```\n\n";
+    let steps = machine.steps.iter();
+    let steps = steps.map(|step| step_lead(step) + &step.text);
+    let steps: Vec<String> = steps.map(|step| step.trim_end().to_owned()).collect();
+    out += &format!("\n{}\n\n", block(0, "", &steps.join("\n")));
     if !machine.evidence.is_empty() {
         out += "| seen | time | says |\n|---|---|---|\n";
     }
@@ -73,24 +66,12 @@ fn machine_text(group: &Group<'_>) -> String {
             "| {} | {} | {} |\n",
             plain(&evidence.source),
             evidence.time.as_deref().unwrap_or_default(),
-            plain(&evidence.text)
+            marked(&evidence.text)
         );
     }
     for unseen in &machine.unseen {
-        out += &format!("\nNot seen: {}\n", plain(unseen));
+        out += &format!("\nNot seen: {}\n", marked(unseen));
     }
     out.push('\n');
-    out
-}
-
-/// A text of others, without what Markdown gives a meaning.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if "\\`*_[]<>|#".contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
     out
 }

@@ -8,6 +8,7 @@ use super::audit::{cluster, parse_time, starter};
 use super::{Exit, Failure, Io, named, named_policy, read_once};
 use crate::audit::cluster::scripts;
 use crate::audit::{BootImageAudit, KnownBy, Objects, Origin, SetAudit, Unread, audit};
+use crate::forms::terminal::Terminal;
 use crate::why::{Judged, JudgedSets, Question, WhyReport, why};
 use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::connect::login::LoginRequest;
@@ -48,7 +49,8 @@ Examples:
   oc skewguard why
   oc skewguard why c1-worker-us-east-1a-x7k2p
   oc skewguard why --from must-gather.local.*/
-  oc skewguard why --print-commands | sh; oc skewguard why --from objects
+  oc skewguard why --print-commands | sh
+  oc skewguard why --from objects
   oc skewguard why -o markdown worker-7 >ticket.md
   oc skewguard why -o json | jq -r '.machines[].sentence'
 
@@ -129,7 +131,7 @@ impl Args {
     }
 }
 
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if args.print_commands.is_some() {
         return print_gather(args, io);
     }
@@ -170,7 +172,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             unread: left_unread(unread, &objects),
         },
     )?;
-    print(args.output, &report, io)?;
+    print(args.output, terminal, &report, io)?;
     Ok(Exit::Done)
 }
 
@@ -247,9 +249,14 @@ fn judged(audit: &BootImageAudit) -> JudgedSets {
     audit.sets.iter().map(one).collect()
 }
 
-fn print(form: Form, report: &WhyReport, io: &mut Io<'_>) -> Result<(), Failure> {
+fn print(
+    form: Form,
+    terminal: Terminal,
+    report: &WhyReport,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
     let text = match form {
-        Form::Text => text::render(report),
+        Form::Text => text::render(report, terminal),
         Form::Json => serde_json::to_string_pretty(report)? + "\n",
         Form::Markdown => markdown::render(report),
     };

@@ -1,12 +1,10 @@
-//! `why` for a person: the sentence first, then the steps with a mark each, then what says so. 80
-//! columns (pure).
+//! `why` for a person: how many, then of each the sentence, what to do, the steps with a mark each,
+//! and what says so (pure).
 
 use super::groups::{Group, groups};
-use crate::text::{cut, wrap};
-use crate::why::{Mark, Stage, WhyReport};
+use crate::forms::terminal::Terminal;
+use crate::why::{Mark, Stage, Step, WhyReport};
 use std::collections::BTreeMap;
-
-const WIDTH: usize = 80;
 
 /// So many machines are explained with all that is known; of the others there is the sentence.
 const WHOLE: usize = 10;
@@ -14,39 +12,41 @@ const WHOLE: usize = 10;
 /// So many are told at all; JSON has each.
 pub(super) const MOST: usize = 100;
 
-pub(super) fn render(report: &WhyReport) -> String {
-    let mut out = String::new();
+/// The most that were not read, by name.
+const UNREAD: usize = 20;
+
+pub(super) fn render(report: &WhyReport, terminal: Terminal) -> String {
+    let mut out = summary(terminal, report);
     let groups = groups(&report.machines);
     for (n, group) in groups.iter().enumerate().take(MOST) {
-        if n > 0 && n <= WHOLE {
-            out.push('\n');
+        if n <= WHOLE && !out.is_empty() {
+            out.push(String::new());
         }
         if n == WHOLE {
-            out += &paragraph(
-                &format!(
-                    "{} more, by their sentence; each by itself: oc skewguard why NAME",
-                    groups.len() - WHOLE
-                ),
-                "",
-            );
+            let more = groups.len() - WHOLE;
+            let text =
+                format!("{more} more, by their sentence; each by itself: `oc skewguard why NAME`");
+            out.extend(terminal.prose(0, &text));
         }
-        out += &if n < WHOLE {
-            machine_text(group)
+        if n < WHOLE {
+            machine(terminal, group, &mut out);
         } else {
-            paragraph(&group.sentence(), "  ")
-        };
+            out.extend(terminal.text("  ", 4, &group.sentence()));
+        }
     }
     if groups.len() > MOST {
-        let text = format!("{} more: oc skewguard why -o json", groups.len() - MOST);
-        out += &paragraph(&text, "  ");
+        let text = format!("{} more: `oc skewguard why -o json`", groups.len() - MOST);
+        out.extend(terminal.prose(2, &text));
     }
     if report.machines.is_empty() {
-        out += &no_machine(report);
-    } else {
-        out += &summary(report);
+        out.extend(terminal.prose(0, &no_machine(report)));
     }
-    out += &notes(report);
-    out
+    let notes = notes(report);
+    if !notes.is_empty() {
+        out.push(String::new());
+    }
+    out.extend(notes.iter().flat_map(|note| terminal.text("  ", 4, note)));
+    out.join("\n") + "\n"
 }
 
 /// What is said where nothing waits: only where all was read that would show it is there none.
@@ -68,72 +68,54 @@ pub(super) fn no_machine(report: &WhyReport) -> String {
     } else {
         " Whether others wait is unknown: see what was not read."
     };
-    paragraph(&format!("{begin}{young}{end}"), "")
+    format!("{begin}{young}{end}")
 }
 
 /// The text of a machine, and of those that are alike: the sentence, what to do, the steps, what says
 /// so.
-fn machine_text(group: &Group<'_>) -> String {
+fn machine(terminal: Terminal, group: &Group<'_>, out: &mut Vec<String>) {
     let machine = group.first;
-    let mut out = paragraph(&group.sentence(), "");
+    out.extend(terminal.prose(0, &group.sentence()));
     for next in &machine.next {
-        out += &next_text(next);
+        out.extend(terminal.advice("  - ", 4, next));
     }
-    out.push('\n');
+    out.push(String::new());
     for step in &machine.steps {
-        let line = format!("  {} {:<17}{}", mark(step.mark), step.name, step.text);
-        out += cut(&line, WIDTH).trim_end();
-        out.push('\n');
+        let lead = format!("  {}", step_lead(step));
+        let lines = terminal.text(&lead, lead.len(), &step.text);
+        out.extend(lines.iter().map(|line| line.trim_end().to_owned()));
     }
-    if !machine.evidence.is_empty() {
-        out += "\n  Seen:\n";
-    }
-    for evidence in &machine.evidence {
+    let seen = machine.evidence.iter().map(|evidence| {
         let time = evidence.time.as_ref();
         let time = time.map_or(String::new(), |time| format!("{time} "));
-        let text = format!("{time}{}: {}", evidence.source, evidence.text);
-        out += &paragraph(&text, "    ");
-    }
-    if !machine.unseen.is_empty() {
-        out += "\n  Not seen:\n";
-    }
-    for unseen in &machine.unseen {
-        out += &paragraph(unseen, "    ");
-    }
-    out
-}
-
-/// A thing to do; a command in lines of its own, which a shell takes as they are.
-fn next_text(next: &str) -> String {
-    let command = [": oc ", ": curl "].iter().find_map(|mark| {
-        let at = next.find(mark)?;
-        next.split_at_checked(at + 1)
+        format!("{time}{}: {}", evidence.source, evidence.text)
     });
-    let Some((what, command)) = command else {
-        return paragraph(&format!("- {next}"), "  ");
-    };
-    let lines = wrap(command, WIDTH - 8);
-    let lines: Vec<String> = lines.iter().map(|line| format!("      {line}")).collect();
-    format!(
-        "{}{}\n",
-        paragraph(&format!("- {what}"), "  "),
-        lines.join(" \\\n")
-    )
+    for (title, texts) in [
+        ("Seen", seen.collect()),
+        ("Not seen", machine.unseen.clone()),
+    ] {
+        if !texts.is_empty() {
+            out.extend([String::new(), format!("  {title}:")]);
+        }
+        out.extend(texts.iter().flat_map(|text| terminal.text("    ", 6, text)));
+    }
 }
 
-pub(super) fn mark(mark: Mark) -> &'static str {
-    match mark {
+/// Mark and name of a step, before its text.
+pub(super) fn step_lead(step: &Step) -> String {
+    let mark = match step.mark {
         Mark::Done => "[x]",
         Mark::Stopped => "[!]",
         Mark::NotReached => "[ ]",
         Mark::Unknown => "[?]",
-    }
+    };
+    format!("{mark} {:<17}", step.name)
 }
 
 /// The numbers of those that stopped at each stage, if there are several.
-fn summary(report: &WhyReport) -> String {
+fn summary(terminal: Terminal, report: &WhyReport) -> Vec<String> {
     if report.machines.len() < 2 {
-        return String::new();
+        return Vec::new();
     }
     let mut counts: BTreeMap<Stage, usize> = BTreeMap::new();
     for machine in &report.machines {
@@ -143,13 +125,8 @@ fn summary(report: &WhyReport) -> String {
         .iter()
         .map(|(stage, count)| format!("{count} {}", stage_words(*stage)))
         .collect();
-    format!(
-        "\n{}",
-        paragraph(
-            &format!("Of {}: {}.", report.machines.len(), counts.join(", ")),
-            ""
-        )
-    )
+    let text = format!("Of {}: {}.", report.machines.len(), counts.join(", "));
+    terminal.prose(0, &text)
 }
 
 pub(super) fn stage_words(stage: Stage) -> &'static str {
@@ -167,46 +144,24 @@ pub(super) fn stage_words(stage: Stage) -> &'static str {
     }
 }
 
-fn notes(report: &WhyReport) -> String {
+/// What was read of logs, and what was not read.
+fn notes(report: &WhyReport) -> Vec<String> {
     let log = &report.server_log;
-    let mut all = Vec::new();
-    if log.servers > 0 {
+    let plural = |number: usize| if number == 1 { "" } else { "s" };
+    let logs = (log.servers > 0).then(|| {
         let since = log.since.as_ref();
         let since = since.map_or(String::new(), |since| format!(" since {since}"));
-        all.push(format!(
+        format!(
             "Logs of {} machine-config-server{}{since}: {} request{}.",
             log.servers,
-            if log.servers == 1 { "" } else { "s" },
+            plural(log.servers),
             log.requests,
-            if log.requests == 1 { "" } else { "s" }
-        ));
-    }
-    all.extend(log.notes.iter().cloned());
-    all.extend(
-        report
-            .unread
-            .iter()
-            .take(20)
-            .map(|unread| format!("not read: {}: {}", unread.what, unread.why)),
-    );
-    if all.is_empty() {
-        return String::new();
-    }
-    let lines: String = all.iter().map(|note| paragraph(note, "  ")).collect();
-    format!("\n{lines}")
-}
-
-/// Wrapped text, each line but the first further in.
-fn paragraph(text: &str, indent: &str) -> String {
-    let width = WIDTH - indent.len() - 2;
-    let mut out = String::new();
-    for (n, line) in wrap(text, width).iter().enumerate() {
-        let hang = if n > 0 && !indent.is_empty() {
-            "  "
-        } else {
-            ""
-        };
-        out += &format!("{indent}{hang}{line}\n");
-    }
-    out
+            plural(log.requests)
+        )
+    });
+    let unread = report.unread.iter().take(UNREAD);
+    (logs.into_iter())
+        .chain(log.notes.iter().cloned())
+        .chain(unread.map(ToString::to_string))
+        .collect()
 }

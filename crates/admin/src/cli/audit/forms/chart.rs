@@ -1,9 +1,8 @@
 //! The fleet by boot image, as bars in an HTML page (pure).
 
-use super::html::Level;
 use crate::audit::BootImageAudit;
 use crate::audit::results::by_release;
-use crate::cli::audit::conclusion::{Word, count};
+use crate::cli::audit::word::{Word, count};
 use crate::text::cut;
 use crate::version::{ImageVersion, OcpMinor};
 use maud::{Markup, html};
@@ -102,33 +101,30 @@ fn bars(audit: &BootImageAudit) -> Vec<Bar> {
     bars
 }
 
-/// The chart; empty where no image is in use.
-pub(in crate::cli::audit) fn chart(audit: &BootImageAudit, level: Level) -> Markup {
+/// The chart; absent where no image is in use.
+pub(in crate::cli::audit) fn chart(audit: &BootImageAudit) -> Option<Markup> {
     let bars = bars(audit);
-    let most = bars.iter().map(|bar| bar.nodes).max().unwrap_or_default();
+    let most = bars.iter().map(|bar| bar.nodes).max()?;
     // A bar of one node is still seen beside one of 5,000.
     let width = |bar: &Bar| match bar.nodes {
         0 => "width:0".to_owned(),
         nodes => format!("width:max({}%, 3px)", nodes * 100 / most.max(1)),
     };
-    html! {
-        @if !bars.is_empty() {
-            (level.heading("The fleet by boot image"))
-            p.soft {
-                "Joined nodes by the image that they were made from, oldest first. "
-                "The colour is the verdict on the sets whose next node is made from it."
-            }
-            ul.chart {
-                @for bar in &bars {
-                    li {
-                        code { (bar.label) }
-                        span.track { span class={ "bar " (bar.word.map_or("other", Word::lower)) } style=(width(bar)) {} }
-                        span.soft { (bar.says()) }
-                    }
+    Some(html! {
+        p.soft {
+            "Joined nodes by the image that they were made from, oldest first. "
+            "The colour is the verdict on the sets whose next node is made from it."
+        }
+        ul.chart {
+            @for bar in &bars {
+                li {
+                    code { (bar.label) }
+                    span.track { span class={ "bar " (bar.word.map_or("other", Word::lower)) } style=(width(bar)) {} }
+                    span.soft { (bar.says()) }
                 }
             }
         }
-    }
+    })
 }
 
 #[cfg(test)]

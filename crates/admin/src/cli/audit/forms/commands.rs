@@ -1,10 +1,10 @@
 //! `--print-commands fix`: what one command each mends, as a script (pure).
 
 use super::facts::{head, title};
-use super::shell::word;
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;
+use crate::forms::shell::word;
 use std::path::Path;
 
 /// The sentence above a command of [`BootImageAudit::keep_commands`], before a kind.

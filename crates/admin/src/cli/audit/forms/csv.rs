@@ -4,7 +4,7 @@ use super::facts::cluster_doubts;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, SetAudit, SetException};
 use crate::cli::Failure;
-use crate::cli::audit::conclusion::Word;
+use crate::cli::audit::word::Word;
 use crate::verdict::BootImageStatus;
 use serde::{Serialize, Serializer};
 

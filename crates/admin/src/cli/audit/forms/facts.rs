@@ -3,7 +3,8 @@
 use crate::audit::results::fleet::ClusterAudit;
 use crate::audit::results::some_of;
 use crate::audit::{BootImageAudit, SetAudit, SetException};
-use crate::cli::audit::conclusion::{STARTER_NAME, STARTER_NAME_OKD, Word, count};
+use crate::cli::audit::word::{Word, count};
+use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::BootImageStatus;
 use skewguard_cluster::moment::{Moment, span};
 use std::collections::BTreeMap;
@@ -328,7 +329,7 @@ pub(in crate::cli::audit) fn cluster_doubts(cluster: &ClusterAudit) -> Vec<Strin
     let audit = cluster.audit.iter();
     let unread = audit.flat_map(|audit| &audit.unread);
     let unread = unread.filter(|unread| unread.hides_sets || unread.makes_nodes);
-    let unread = unread.map(|unread| format!("not read: {}: {}", unread.what, unread.why));
+    let unread = unread.map(ToString::to_string);
     error.chain(unread).collect()
 }
 

@@ -9,7 +9,8 @@ use super::facts::{
 use super::text::{UNTIL_THEN, in_use, operator_says};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
-use crate::cli::audit::conclusion::{Conclusion, Conclusions, Readiness, Word, count};
+use crate::cli::audit::conclusion::{Conclusion, Conclusions};
+use crate::cli::audit::word::{Word, count};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("html.css");
@@ -56,13 +57,13 @@ pub(crate) fn render(fleet: &FleetAudit, conclusions: &Conclusions) -> String {
 
 /// The place of a cluster: the whole page, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli::audit) enum Level {
+enum Level {
     Page,
     Part,
 }
 
 impl Level {
-    pub(in crate::cli::audit) fn heading(self, text: &str) -> Markup {
+    fn heading(self, text: &str) -> Markup {
         html! {
             @match self {
                 Self::Page => h2 { (text) },
@@ -78,7 +79,10 @@ fn part(audit: &BootImageAudit, conclusion: &Conclusion, level: Level) -> Markup
         (place(audit))
         (self::conclusion(conclusion, Some(audit)))
         (tiles(conclusion))
-        (chart(audit, level))
+        @if let Some(chart) = chart(audit) {
+            (level.heading("The fleet by boot image"))
+            (chart)
+        }
         (to_do(audit, level))
         (sets(&audit.sets, level))
         (births(&audit.births, level))
@@ -144,23 +148,15 @@ fn page(title: &str, body: &Markup) -> String {
 }
 
 fn conclusion(conclusion: &Conclusion, audit: Option<&BootImageAudit>) -> Markup {
-    let next = conclusion.next_above(audit);
-    let class = match conclusion.readiness {
-        Readiness::Ready => Word::Allowed,
-        Readiness::NotReady => Word::Refused,
-        Readiness::NotKnown => Word::Unknown,
-    };
+    let next = conclusion.next_shown(audit);
+    let class = conclusion.readiness.word();
     html! {
         div class={ "conclusion " (class.lower()) } {
             p { b { (conclusion.sentence) } }
             @if let Some(later) = &conclusion.later {
                 p { (later.sentence) ": " code { (later.command) } }
             }
-            @if next.starts_with("oc ") {
-                p { "Next: " code { (next) } }
-            } @else if !next.is_empty() {
-                p { "Next: " (marked(next)) }
-            }
+            @if let Some(next) = next { p { "Next: " (marked(&next.says())) } }
         }
     }
 }
@@ -391,10 +387,7 @@ fn reasons(set: &SetAudit) -> Markup {
 
 /// The limits of what this page can say.
 fn doubts(audit: &BootImageAudit) -> Vec<String> {
-    let unread = audit
-        .unread
-        .iter()
-        .map(|unread| format!("not read: {}: {}", unread.what, unread.why));
+    let unread = audit.unread.iter().map(ToString::to_string);
     audit.warnings.iter().cloned().chain(unread).collect()
 }
 

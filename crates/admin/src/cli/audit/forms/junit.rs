@@ -35,8 +35,7 @@ pub(in crate::cli::audit) fn render(
 /// `class` comes before the class of each test.
 fn fill(suite: &mut TestSuite, audit: &BootImageAudit, conclusion: &Conclusion, class: &str) {
     let later = conclusion.later.as_ref().map(Later::line);
-    let next = Some(conclusion.next_above(None)).filter(|next| !next.is_empty());
-    let next = next.map(|next| format!("Next: {next}"));
+    let next = conclusion.next_shown(None).map(|next| next.line());
     let lines = [
         Some(&*conclusion.sentence),
         later.as_deref(),

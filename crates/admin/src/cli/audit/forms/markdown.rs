@@ -6,8 +6,10 @@ use super::facts::{
 };
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
-use crate::cli::audit::conclusion::{Conclusion, Word, count};
+use crate::cli::audit::conclusion::Conclusion;
 use crate::cli::audit::later::Later;
+use crate::cli::audit::word::{Word, count};
+use crate::forms::markdown::{block, code, marked, plain};
 
 /// The most rows of sets, and items of a list.
 const MOST: usize = 100;
@@ -73,7 +75,7 @@ fn doubts(item: &ClusterAudit) -> Vec<String> {
     let audit = item.audit.iter();
     let warnings = audit.clone().flat_map(|audit| &audit.warnings).cloned();
     let unread = audit.flat_map(|audit| &audit.unread);
-    let unread = unread.map(|unread| format!("not read: {}: {}", unread.what, unread.why));
+    let unread = unread.map(ToString::to_string);
     if item.is_alone() {
         warnings.chain(unread).collect()
     } else {
@@ -86,11 +88,8 @@ fn begin(conclusion: &Conclusion, audit: Option<&BootImageAudit>) -> String {
     if let Some(Later { sentence, command }) = &conclusion.later {
         out += &format!("\n{}: {}\n", plain(sentence), code(command));
     }
-    let next = conclusion.next_above(audit);
-    if next.starts_with("oc ") {
-        out += &format!("\nNext: {}\n", code(next));
-    } else if !next.is_empty() {
-        out += &format!("\nNext: {}\n", plain(next));
+    if let Some(next) = conclusion.next_shown(audit) {
+        out += &format!("\nNext: {}\n", marked(&next.says()));
     }
     out
 }
@@ -100,9 +99,9 @@ fn items_to_do(item: &ClusterAudit) -> Vec<String> {
     let of = |(sets, what): (Vec<&SetAudit>, String)| {
         let patches = sets.iter().flat_map(|set| facts(set));
         let patches = patches.filter_map(|(label, text)| match label {
-            "command" => Some(block("sh", &text)),
+            "command" => Some(format!("\n\n{}", block(2, "sh", &text))),
             "for Git" => Some(format!("\n\n  {}:", code(&text))),
-            "patch" => Some(block("yaml", &text)),
+            "patch" => Some(format!("\n\n{}", block(2, "yaml", &text))),
             _ => None,
         });
         let patches: String = patches.take(MOST).collect();
@@ -110,25 +109,6 @@ fn items_to_do(item: &ClusterAudit) -> Vec<String> {
     };
     let audit = item.audit.iter();
     audit.flat_map(to_do).map(of).collect()
-}
-
-/// A block of code within an item of a list.
-fn block(language: &str, text: &str) -> String {
-    let fence = "`".repeat(longest_fence(text).max(2) + 1);
-    let lines = text.lines().map(|line| {
-        let line = line.replace(|c: char| c.is_control(), " ");
-        format!("  {line}\n")
-    });
-    format!(
-        "\n\n  {fence}{language}\n{}  {fence}",
-        lines.collect::<String>()
-    )
-}
-
-/// The longest run of backticks.
-fn longest_fence(text: &str) -> usize {
-    let runs = text.split(|c| c != '`').map(str::len);
-    runs.max().unwrap_or_default()
 }
 
 /// A row for each cluster.
@@ -228,69 +208,4 @@ fn list(title: &str, items: Vec<String>) -> String {
         more => format!("- and {more} more: `-o json` has all\n"),
     };
     format!("\n### {title}\n\n{shown}{more}")
-}
-
-/// Text that is no markup: no link, image, table cell, HTML, and nobody is mentioned. References
-/// such as `@team` and `#1` are found in what is shown, so a character of no width breaks them.
-fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '@' | '#' => out.extend([c, '\u{200b}']),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '!' | '$' => out.extend(['\\', c]),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    // What GitHub makes a link of by itself.
-    out.replace("://", ":\u{200b}//")
-        .replace("www.", "www\u{200b}.")
-}
-
-/// Prose, in which commands stand between backticks: those are code.
-fn marked(text: &str) -> String {
-    let parts: Vec<&str> = text.split('`').collect();
-    // One without an end is text.
-    if parts.len().is_multiple_of(2) {
-        return plain(text);
-    }
-    let part = |(n, part): (usize, &&str)| match n % 2 {
-        1 if !part.is_empty() => code(part),
-        _ => plain(part),
-    };
-    parts.iter().enumerate().map(part).collect()
-}
-
-/// A name as code; in a table a `|` ends a cell also there.
-fn code(text: &str) -> String {
-    let text = text
-        .replace(|c: char| c.is_control(), " ")
-        .replace('|', "\\|");
-    let longest = longest_fence(&text);
-    let fence = "`".repeat(longest + 1);
-    if longest == 0 {
-        format!("`{text}`")
-    } else {
-        format!("{fence} {text} {fence}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_text_is_markup() {
-        assert_eq!(
-            plain("[x](https://a.b) ![i](y) <b> a|b `c` @team #1 www.x.y a_b*c"),
-            "\\[x\\](https:\u{200b}//a.b) \\!\\[i\\](y) &lt;b&gt; a\\|b \\`c\\` @\u{200b}team #\u{200b}1 \
-             www\u{200b}.x.y a\\_b\\*c"
-        );
-        assert_eq!(plain("a\nb\x1b"), "a b ");
-        assert_eq!(code("a"), "`a`");
-        assert_eq!(code("a``b|c"), "``` a``b\\|c ```");
-    }
 }

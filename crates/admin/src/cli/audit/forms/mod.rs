@@ -8,7 +8,4 @@ pub(super) mod html;
 pub(in crate::cli) mod junit;
 pub(super) mod markdown;
 pub(super) mod sarif;
-pub(super) mod screen;
-pub(in crate::cli) mod shell;
-pub(super) mod terminal;
 pub(super) mod text;

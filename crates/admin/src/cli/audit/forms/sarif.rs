@@ -3,8 +3,8 @@
 use super::facts::{facts, head, title};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, SetAudit};
-use crate::cli::audit::conclusion::Word;
 use crate::cli::audit::places::{Place, Places};
+use crate::cli::audit::word::Word;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ fn run(cluster: &ClusterAudit, places: impl Fn(&str, &[SetAudit]) -> Places) -> 
         .iter()
         .map(|error| format!("not audited: {error}"));
     let unread = audit.clone().flat_map(|audit| &audit.unread);
-    let unread = unread.map(|unread| format!("not read: {}: {}", unread.what, unread.why));
+    let unread = unread.map(ToString::to_string);
     let notes: Vec<Value> = error
         .chain(unread)
         .map(|text| json!({ "level": "error", "message": { "text": text } }))

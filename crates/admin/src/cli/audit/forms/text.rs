@@ -6,13 +6,15 @@ use super::facts::{
     BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, facts, head, lookup_helps, names,
     namespace, remedies, shown, title, wait,
 };
-use super::screen::{Block, Item, fit};
-use super::terminal::Terminal;
 use crate::audit::BirthAudit;
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, full_name};
-use crate::cli::audit::conclusion::{Conclusion, Conclusions, Word};
-use crate::cli::audit::next::Below;
+use crate::cli::audit::conclusion::{Conclusion, Conclusions};
+use crate::cli::audit::later::Later;
+use crate::cli::audit::next::{Below, NextStep};
+use crate::cli::audit::word::Word;
+use crate::forms::screen::{Block, Item, fit};
+use crate::forms::terminal::Terminal;
 
 /// The detail in which sets are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +34,7 @@ pub(crate) fn render(
     if let (Some(audit), Detail::Row) = (fleet.alone(), detail) {
         return one_screen(terminal, audit, all);
     }
-    let mut blocks = vec![Block::of(terminal.conclusion(all, fleet.alone()))];
+    let mut blocks = vec![Block::of(head_lines(terminal, all, fleet.alone()))];
     match fleet.alone() {
         Some(audit) => blocks.extend(cluster(audit, all, detail, terminal)),
         None => blocks.push(clusters(terminal, fleet)),
@@ -41,18 +43,37 @@ pub(crate) fn render(
     for (item, own) in parts.filter(|_| fleet.alone().is_none() && detail == Detail::All) {
         if let (Some(audit), Some(own)) = (&item.audit, own) {
             blocks.push(Block::of(vec![format!("== {}", item.context)]));
-            blocks.push(Block::of(terminal.conclusion(own, Some(audit))));
+            blocks.push(Block::of(head_lines(terminal, own, Some(audit))));
             blocks.extend(cluster(audit, own, detail, terminal));
         }
     }
     fit(blocks, (detail == Detail::Row).then(|| terminal.screen()))
 }
 
+/// The sentence, and what is next.
+fn head_lines(
+    terminal: Terminal,
+    conclusion: &Conclusion,
+    audit: Option<&BootImageAudit>,
+) -> Vec<String> {
+    let style = conclusion.readiness.word().style();
+    let said = terminal.prose(0, &conclusion.sentence);
+    let said = said.iter().map(|line| terminal.styled(style, line));
+    let next = conclusion.next_shown(audit).map(|next| match next {
+        // A command is copied: it is not broken.
+        NextStep::Command(_) => vec![next.line()],
+        _ => terminal.prose(0, &next.line()),
+    });
+    said.chain(conclusion.later.as_ref().map(Later::line))
+        .chain(next.into_iter().flatten())
+        .collect()
+}
+
 /// What fits a screen. Where that has no room for what the conclusion points at, it names the command
 /// that shows it.
 fn one_screen(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusion) -> String {
     let page = |conclusion: &Conclusion| {
-        let head = Block::of(terminal.conclusion(conclusion, Some(audit)));
+        let head = Block::of(head_lines(terminal, conclusion, Some(audit)));
         let rest = cluster(audit, conclusion, Detail::Row, terminal);
         fit(
             std::iter::once(head).chain(rest).collect(),
@@ -77,16 +98,18 @@ fn cluster(
 ) -> Vec<Block> {
     let mut blocks = vec![Block::of(audited(terminal, audit, detail))];
     let advice = advice(terminal, audit, conclusion);
+    let unread = unread(terminal, audit, conclusion);
     match detail {
         Detail::Row => {
             let [open, allowed] = tables(terminal, &audit.sets);
             blocks.push(open);
             blocks.extend(advice);
-            blocks.push(allowed);
+            blocks.extend([unread, allowed]);
         }
         // Each set has its own.
         Detail::All => {
             blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set))));
+            blocks.push(unread);
         }
     }
     blocks.extend(lists(terminal, audit, conclusion, detail));
@@ -127,8 +150,12 @@ fn clusters(terminal: Terminal, fleet: &FleetAudit) -> Block {
         items: fleet.items.iter().zip(rows).map(item).collect(),
         what: "clusters",
         least: 6,
+        ..Block::default()
     }
 }
+
+/// Columns before the value of a fact.
+const INDENT: usize = 11;
 
 /// The cluster, and what it was audited with.
 fn audited(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
@@ -141,11 +168,14 @@ fn audited(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<St
         .filter(|(name, _)| !is_row || *name != "read at")
         .chain(shared);
     facts
-        .flat_map(|(name, value)| terminal.fact(name, &value))
+        .flat_map(|(name, value)| terminal.text(&format!("{name:<INDENT$}"), INDENT, &value))
         .collect()
 }
 
 const COLUMNS: [&str; 4] = ["VERDICT", "SET", "BOOT IMAGE", "NODES"];
+
+/// Columns before the name of a set.
+const VERDICT: usize = 9;
 
 /// A row for each set, and those that are allowed apart. Names are never cut. What several sets have
 /// in common is said once, below them.
@@ -161,7 +191,7 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
         rows.insert(at, row);
     }
     let [verdict, columns @ ..] = COLUMNS;
-    let indent = verdict.len() + 2;
+    let indent = VERDICT;
     let cells = rows.iter().map(|(_, _, cells)| cells.clone());
     let cells: Vec<_> = std::iter::once(columns.map(str::to_owned))
         .chain(cells)
@@ -176,13 +206,17 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
     };
     let head = line(verdict);
     let mut items = rows.iter().map(|(word, why, _)| Item {
-        lines: line(&terminal.word(*word)),
+        lines: line(&terminal.styled(word.style(), word.text())),
         note: terminal.prose(indent, why),
     });
     let is_open = |(word, ..): &&(Word, _, _)| *word != Word::Allowed;
     let open = rows.iter().filter(is_open).count();
     let open: Vec<Item> = items.by_ref().take(open).collect();
-    let block = |head, items: Vec<Item>, least| Block {
+    let block = |head: Vec<String>, items: Vec<Item>, least| Block {
+        legend: match head.is_empty() {
+            true => Vec::new(),
+            false => terminal.prose(indent, legend(sets)),
+        },
         head,
         items,
         what: "sets",
@@ -193,6 +227,14 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
         [Block::default(), block(head, allowed, 6)]
     } else {
         [block(head, open, 6), block(Vec::new(), allowed, 0)]
+    }
+}
+
+/// What the last column has.
+fn legend(sets: &[SetAudit]) -> &'static str {
+    match sets.iter().any(|set| set.nodes_unread) {
+        true => "NODES: joined/wanted; -: not read",
+        false => "NODES: joined/wanted",
     }
 }
 
@@ -221,7 +263,7 @@ fn probable(set: &SetAudit) -> String {
 /// The line below a set's row; empty where nothing has to be.
 fn why(set: &SetAudit) -> String {
     let exception = set.exception.as_ref().map(|exception| exception.says());
-    let reason = (!set.would_be_allowed()).then(|| set.message.clone());
+    let reason = (!set.would_be_allowed()).then(|| why_of(set));
     let issue = set
         .known_issues
         .first()
@@ -232,20 +274,28 @@ fn why(set: &SetAudit) -> String {
     said.collect::<Vec<_>>().join("; ")
 }
 
+/// Message and word of the reason, by which one finds more.
+fn why_of(set: &SetAudit) -> String {
+    format!("{} ({})", set.message, set.reason)
+}
+
 /// All that is known of a set.
 fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{}  {} {}",
-        terminal.word(Word::of(set)),
-        set.kind,
-        full_name(&set.namespace, set.row_name())
-    )];
+    let word = Word::of(set);
+    let name = format!("{} {}", set.kind, full_name(&set.namespace, set.row_name()));
+    let mut lines = terminal.text(&format!("{}  ", word.text()), VERDICT, &name);
+    if let Some(first) = lines.first_mut() {
+        *first = first.replacen(word.text(), &terminal.styled(word.style(), word.text()), 1);
+    }
     for (label, text) in facts(set) {
         match label {
             // Copied, and so not broken.
             "command" | "for Git" => lines.push(format!("  {label:<9}{text}")),
             "patch" => lines.extend(text.lines().map(|line| format!("    {line}"))),
-            _ => lines.extend(terminal.item(label, &text)),
+            _ => {
+                let text = if label == "why" { why_of(set) } else { text };
+                lines.extend(terminal.advice(&format!("  {label:<9}"), INDENT, &text));
+            }
         }
     }
     lines
@@ -318,14 +368,14 @@ fn list(terminal: Terminal, head: &str, what: &'static str, texts: Vec<String>) 
     let has_head = !head.is_empty() && !texts.is_empty();
     let indent = if has_head { 2 } else { 0 };
     let item = |text: &String| Item {
-        lines: terminal.prose(indent, text),
+        lines: terminal.advice(&" ".repeat(indent), indent, text),
         note: Vec::new(),
     };
     Block {
         head: has_head.then(|| head.to_owned()).into_iter().collect(),
         items: texts.iter().map(item).collect(),
         what,
-        least: 0,
+        ..Block::default()
     }
 }
 
@@ -352,6 +402,23 @@ fn advice(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusion) -
     ]
 }
 
+/// What was not read.
+fn unread(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusion) -> Block {
+    let unread = audit.unread.iter().map(|unread| {
+        let hides = if unread.hides_sets {
+            "; sets may be missing"
+        } else {
+            ""
+        };
+        format!("{unread}{hides}")
+    });
+    let what = "resources and files not read";
+    Block {
+        least: usize::from(conclusion.points_at(Below::Unread)),
+        ..list(terminal, "", what, unread.collect())
+    }
+}
+
 /// Machines that do not come up, and what limits what is said here.
 fn lists(
     terminal: Terminal,
@@ -373,19 +440,6 @@ fn lists(
     });
     let mut waiting = list(terminal, "", "Machines that wait", each.collect());
     waiting.items.extend(wait);
-    let unread = audit.unread.iter().map(|unread| {
-        let hides = if unread.hides_sets {
-            "; sets may be missing above"
-        } else {
-            ""
-        };
-        let word = if unread.makes_nodes {
-            "not understood"
-        } else {
-            "not read"
-        };
-        format!("{word}: {}: {}{hides}", unread.what, unread.why)
-    });
     let warnings = audit.warnings.iter().map(|text| format!("warning: {text}"));
     let differences = audit.policy_differs_from_operator.iter().map(|difference| {
         format!(
@@ -400,10 +454,6 @@ fn lists(
             "nodes that the update breaks",
             births(audit),
         ),
-        Block {
-            least: usize::from(conclusion.points_at(Below::Unread)),
-            ..list("", "resources and files not read", unread.collect())
-        },
         waiting,
         list("", "differences", differences.collect()),
         list("", "warnings", warnings.collect()),

@@ -1,7 +1,7 @@
 //! Words of a POSIX shell (pure).
 
 /// `text` as one word of a command. What needs no quotes has none.
-pub(in crate::cli) fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         text.to_owned()

@@ -3,37 +3,36 @@
 
 /// A part of a page: what stands above, and a list.
 #[derive(Debug, Default)]
-pub(in crate::cli::audit) struct Block {
-    pub(in crate::cli::audit) head: Vec<String>,
-    pub(in crate::cli::audit) items: Vec<Item>,
+pub(crate) struct Block {
+    pub(crate) head: Vec<String>,
+    pub(crate) items: Vec<Item>,
+    /// What explains the list, below it.
+    pub(crate) legend: Vec<String>,
     /// The name of the items, for the line that counts those that are not shown.
-    pub(in crate::cli::audit) what: &'static str,
+    pub(crate) what: &'static str,
     /// At least this many items are shown.
-    pub(in crate::cli::audit) least: usize,
+    pub(crate) least: usize,
 }
 
 #[derive(Debug, Default)]
-pub(in crate::cli::audit) struct Item {
-    pub(in crate::cli::audit) lines: Vec<String>,
+pub(crate) struct Item {
+    pub(crate) lines: Vec<String>,
     /// A text that is said once, below the last of the neighbours of which it is true.
-    pub(in crate::cli::audit) note: Vec<String>,
+    pub(crate) note: Vec<String>,
 }
 
 /// The room for a page.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli::audit) struct Screen {
-    pub(in crate::cli::audit) rows: usize,
-    /// Longer lines take several rows; `None` where they do not.
-    pub(in crate::cli::audit) columns: Option<usize>,
+pub(crate) struct Screen {
+    pub(crate) rows: usize,
+    /// Longer lines take several rows.
+    pub(crate) columns: usize,
 }
 
 impl Screen {
     /// The rows that these lines take.
-    pub(in crate::cli::audit) fn height(self, lines: &[String]) -> usize {
-        let rows = |line: &String| match self.columns {
-            Some(columns) => width(line).div_ceil(columns.max(1)).max(1),
-            None => 1,
-        };
+    pub(crate) fn height(self, lines: &[String]) -> usize {
+        let rows = |line: &String| width(line).div_ceil(self.columns.max(1)).max(1);
         lines.iter().map(rows).sum()
     }
 }
@@ -51,7 +50,7 @@ fn width(line: &str) -> usize {
 
 impl Block {
     /// Lines without a list, which are always shown.
-    pub(in crate::cli::audit) fn of(head: Vec<String>) -> Self {
+    pub(crate) fn of(head: Vec<String>) -> Self {
         Self {
             head,
             least: 1,
@@ -80,15 +79,17 @@ impl Block {
                 _ => format!("... and {hidden} more {}: -o wide", self.what),
             });
         }
+        lines.extend_from_slice(&self.legend);
         lines
     }
 }
 
 /// The blocks with a line between them, as far as they fit the screen: of the longest lists the last
 /// items are counted; then blocks of which nothing has to be shown give way, the last one first;
+/// then what explains a list;
 /// then what has to be shown of a list is its first item; last, lines without a list give way, but
 /// for the first block.
-pub(in crate::cli::audit) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> String {
+pub(crate) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> String {
     let blocks = blocks.into_iter().filter(|block| !block.is_empty());
     // An item has a line, at least.
     let most = screen.map_or(usize::MAX, |screen| screen.rows);
@@ -114,6 +115,9 @@ pub(in crate::cli::audit) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> 
             part.size = size(&part.block, part.shown);
         } else if let Some(last) = parts.iter().rposition(|part| part.block.least == 0) {
             hidden.push(parts.remove(last).block.what);
+        } else if let Some(part) = parts.iter_mut().find(|part| !part.block.legend.is_empty()) {
+            part.block.legend.clear();
+            part.size = size(&part.block, part.shown);
         } else if let Some(part) = parts.iter_mut().find(|part| part.block.least > 1) {
             part.block.least = 1;
         } else if let Some(facts) = parts
@@ -173,15 +177,12 @@ mod tests {
             head: vec!["HEAD".to_owned()],
             items: (0..items).map(item).collect(),
             what: "items",
-            least: 0,
+            ..Block::default()
         }
     }
 
     fn screen(rows: usize) -> Screen {
-        Screen {
-            rows,
-            columns: None,
-        }
+        Screen { rows, columns: 80 }
     }
 
     fn end() -> Block {
@@ -252,7 +253,7 @@ mod tests {
         let line = format!("\x1b[1m\x1b[31m{}\x1b[0m", "x".repeat(24));
         let narrow = Screen {
             rows: 5,
-            columns: Some(10),
+            columns: 10,
         };
         assert_eq!(narrow.height(&[line.clone(), String::new()]), 4);
         let lines = || Block {
@@ -265,6 +266,7 @@ mod tests {
                 .collect(),
             what: "items",
             least: 1,
+            ..Block::default()
         };
         let text = fit(vec![lines()], Some(Screen { rows: 7, ..narrow }));
         assert_eq!(text.lines().count(), 3, "{text}");

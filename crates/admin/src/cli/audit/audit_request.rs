@@ -1,0 +1,110 @@
+//! The audit as a command: what was asked for, asked once more (pure).
+
+use super::args::Args;
+use crate::audit::BootImageAudit;
+use crate::forms::shell::word;
+use crate::version::Release;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The files of each cluster that can be named alone, by its name.
+pub(super) type Paths = BTreeMap<String, Vec<PathBuf>>;
+
+/// The request for the audit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct AuditRequest {
+    /// The arguments that make the same audit again, each after a space, without the release.
+    pub(super) arguments: String,
+    /// Those that name the cluster, for other commands.
+    pub(super) source: String,
+    /// What files of others need beside them.
+    pub(super) form: &'static str,
+    /// The policy that was named, as a word of a command.
+    pub(super) policy: Option<String>,
+    /// The release that was asked about instead of the cluster's own.
+    pub(super) target: Option<String>,
+}
+
+impl AuditRequest {
+    /// The arguments that ask once more about the cluster of this context or these files, or the only one.
+    pub(super) fn of(args: &Args, name: &str, paths: &Paths) -> Self {
+        let shown = |path: &PathBuf| word(&path.to_string_lossy());
+        let own = paths.get(name);
+        let from = own.filter(|own| !own.is_empty()).unwrap_or(&args.from);
+        let (mut arguments, mut source) = (String::new(), String::new());
+        for (name, paths) in [
+            ("policy", args.policy.as_slice()),
+            ("kubeconfig", args.kubeconfig.as_slice()),
+            ("from", from),
+            ("streams", &*args.streams),
+            ("exceptions", args.exceptions.as_slice()),
+        ] {
+            let words: Vec<String> = paths.iter().map(shown).collect();
+            if !words.is_empty() {
+                let words = format!(" --{name} {}", words.join(" "));
+                arguments += &words;
+                if ["kubeconfig", "from"].contains(&name) {
+                    source += &words;
+                }
+            }
+        }
+        let context = match name {
+            _ if own.is_some() => None,
+            "" => args.context.first().map(String::as_str),
+            context => Some(context),
+        };
+        if let Some(context) = context {
+            let word = format!(" --context {}", word(context));
+            arguments += &word;
+            source += &word;
+        }
+        Self {
+            arguments,
+            source,
+            // What has files of others, too, shows all of them.
+            form: if own.is_some_and(Vec::is_empty) {
+                " -o wide"
+            } else {
+                ""
+            },
+            policy: args.policy.as_ref().map(shown),
+            target: args.target.clone(),
+        }
+    }
+
+    /// The command that asks about a release; `None` is each cluster's own.
+    pub(super) fn command(&self, target: Option<&str>) -> String {
+        format!("{}{}", self.begin(target), self.form)
+    }
+
+    pub(super) fn begin(&self, target: Option<&str>) -> String {
+        let target = target.map(|release| format!(" --target {}", word(release)));
+        let target = target.unwrap_or_default();
+        format!("oc skewguard audit{}{target}", self.arguments)
+    }
+
+    /// The command that shows all of it.
+    pub(super) fn whole(&self) -> String {
+        format!("{} -o wide", self.begin(self.target.as_deref()))
+    }
+
+    /// The command that says why a Machine is no Node.
+    pub(super) fn why(&self) -> String {
+        format!("oc skewguard why{}", self.source)
+    }
+}
+
+/// The release that is written as `x.y.z` or `x.y`.
+pub(super) fn release_of(text: &str) -> Option<Release> {
+    let whole = text.parse::<Release>();
+    whole.or_else(|_| format!("{text}.0").parse()).ok()
+}
+
+/// Compares a minor release with the one that the cluster runs.
+pub(super) fn is_own_release(audit: &BootImageAudit, asked: &str) -> bool {
+    let minor = |release: &str| release_of(release).map(|release| release.minor);
+    let origin = audit.origin.as_ref();
+    let own = origin.and_then(|origin| origin.release.as_deref());
+    let asked = minor(asked);
+    asked.is_some() && own.and_then(minor) == asked
+}
