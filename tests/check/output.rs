@@ -339,7 +339,7 @@ fn output_that_cannot_be_written_is_a_failure() {
             ),
             (
                 Some(1),
-                "skewguard: standard output: No space left on device (os error 28)\n"
+                "skewguard: standard output: No space left on device\n"
             ),
             "{arguments:?}"
         );

@@ -86,7 +86,11 @@ impl Io<'_> {
             // As in `skewguard check | head -1`: nobody reads it any more, which is not worth an
             // error.
             Some(error) if error.kind() == ErrorKind::BrokenPipe => {}
-            Some(error) => self.say(format_args!("standard output: {error}")),
+            Some(error) => {
+                let text = error.to_string();
+                let what = text.split(" (os error ").next().unwrap_or_default();
+                self.say(format_args!("standard output: {what}"));
+            }
             None => self.say(failure),
         }
         Exit::Failed

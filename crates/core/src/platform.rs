@@ -170,7 +170,8 @@ impl Platform {
     pub fn named(name: &str) -> Option<Self> {
         let is_it = |platform: &Self| {
             let row = platform.row();
-            row.id == name || row.aliases.contains(&name)
+            let mut names = std::iter::once(&row.id).chain(row.aliases);
+            names.any(|known| known.eq_ignore_ascii_case(name))
         };
         Self::ALL.into_iter().find(is_it)
     }

@@ -186,8 +186,9 @@ fn lint_yaml(text: &str) -> LintReport {
 }
 
 fn yaml_help(what: &str) -> &'static str {
-    const HELPS: [(&str, &str); 7] = [
+    const HELPS: [(&str, &str); 8] = [
         ("tabs", "indent with spaces"),
+        ("found a tab", "write spaces instead of tabs"),
         ("has no policy", START),
         (
             "has a second YAML document",
@@ -204,6 +205,9 @@ fn yaml_help(what: &str) -> &'static str {
     let help = HELPS.iter().find(|(word, _)| what.contains(word));
     help.map_or(CORRECT, |(_, help)| help)
 }
+
+/// Mistakes of a file that is neither JSON nor YAML.
+pub(crate) const INVALID: [&str; 2] = ["InvalidJSON", "InvalidYAML"];
 
 const CORRECT: &str = "correct it; nothing else is checked before that";
 const START: &str = "`oc skewguard policy init` writes a policy to start from";

@@ -19,7 +19,8 @@ pub(super) fn policy(lint: &mut Lint, whole: &Located<'_>) {
         return;
     };
     let undetermined = policy.get("onUndetermined").and_then(|at| at.string());
-    lint.refuses_undetermined = undetermined.as_deref() == Some("Refuse");
+    lint.refuses_undetermined =
+        undetermined.is_some_and(|word| word.eq_ignore_ascii_case("Refuse"));
     if let Some(at) = policy.get("apiVersion") {
         api_version(lint, &at);
     }

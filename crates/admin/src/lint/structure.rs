@@ -146,7 +146,8 @@ fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
 fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let words = shape.known_words();
     let word = at.string().unwrap_or_default();
-    if words.is_empty() || words.contains(&word.as_str()) {
+    let is_known = |known: &&str| known.eq_ignore_ascii_case(&word);
+    if words.is_empty() || words.iter().any(is_known) {
         return;
     }
     let then = match shape.default {

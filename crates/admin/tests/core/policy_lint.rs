@@ -90,7 +90,7 @@ fn scripts_read_one_object_per_file() {
     let third = &second["findings"][2];
     assert_eq!(
         third.to_string(),
-        r#"{"column":11,"help":"did you mean \"Enforce\"?","line":4,"message":"\"enforce\" is unknown; it acts as \"Warn\"","mistake":"UnknownValue","path":"mode","severity":"Error"}"#
+        r#"{"column":11,"help":"did you mean \"Enforce\"?","line":4,"message":"\"enforced\" is unknown; it acts as \"Warn\"","mistake":"UnknownValue","path":"mode","severity":"Error"}"#
     );
     assert_eq!(lines.len(), 2);
 }

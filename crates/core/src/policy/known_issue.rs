@@ -54,11 +54,10 @@ pub enum Effect {
 
 impl Affects {
     fn parse(word: &str) -> Option<Self> {
-        match word {
-            "FirstBoot" => Some(Self::FirstBoot),
-            "Update" => Some(Self::Update),
-            _ => None,
-        }
+        let all = [("FirstBoot", Self::FirstBoot), ("Update", Self::Update)];
+        let mut all = all.into_iter();
+        all.find(|(known, _)| known.eq_ignore_ascii_case(word))
+            .map(|(_, affects)| affects)
     }
 }
 
@@ -73,7 +72,7 @@ impl Effect {
 
     fn parse(word: &str) -> Option<Self> {
         let mut all = [Self::Refuse, Self::Warn].into_iter();
-        all.find(|effect| effect.as_str() == word)
+        all.find(|effect| effect.as_str().eq_ignore_ascii_case(word))
     }
 }
 

@@ -117,25 +117,28 @@ fn mode(
         None if other_version => "Warn".to_owned(),
         None => return Err(missing("mode")),
     };
-    let mode = match written.as_str() {
-        "Enforce" => Mode::Enforce,
-        "Warn" => Mode::Warn,
-        "None" => Mode::None,
-        other => {
-            warnings.add(format!("unknown policy mode \"{other}\" acts as Warn"));
-            Mode::Warn
-        }
-    };
-    Ok((mode, written))
+    let all = [
+        ("Enforce", Mode::Enforce),
+        ("Warn", Mode::Warn),
+        ("None", Mode::None),
+    ];
+    if let Some((word, mode)) = all
+        .into_iter()
+        .find(|(word, _)| word.eq_ignore_ascii_case(&written))
+    {
+        return Ok((mode, word.to_owned()));
+    }
+    warnings.add(format!("unknown policy mode \"{written}\" acts as Warn"));
+    Ok((Mode::Warn, written))
 }
 
 fn on_undetermined(policy: &Object<'_>, warnings: &mut Warnings) -> OnUndetermined {
     let Some(at) = policy.get("onUndetermined") else {
         return OnUndetermined::Proceed;
     };
-    match at.string().as_deref() {
-        Some("Proceed") => OnUndetermined::Proceed,
-        Some("Refuse") => OnUndetermined::Refuse,
+    match at.string() {
+        Some(word) if word.eq_ignore_ascii_case("Proceed") => OnUndetermined::Proceed,
+        Some(word) if word.eq_ignore_ascii_case("Refuse") => OnUndetermined::Refuse,
         _ => {
             warnings.add(format!(
                 "unknown onUndetermined {} acts as \"Proceed\"",

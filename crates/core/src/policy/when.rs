@@ -70,7 +70,7 @@ impl When {
             holds(
                 self.architectures.as_ref(),
                 node.architecture,
-                |names, own| names.iter().any(|name| name == own),
+                |names, own| names.iter().any(|name| name.eq_ignore_ascii_case(own)),
                 "the architecture is unknown",
             ),
             secure_boot,

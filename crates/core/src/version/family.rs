@@ -30,7 +30,8 @@ impl OsFamily {
 
     /// Reads the word of a policy.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|family| family.as_str() == word)
+        let mut all = Self::ALL.into_iter();
+        all.find(|family| family.as_str().eq_ignore_ascii_case(word))
     }
 
     /// The word for it in a sentence.

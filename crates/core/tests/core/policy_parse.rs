@@ -124,15 +124,26 @@ fn modes_act_as_they_are_written_and_unknown_ones_as_warn() {
         ("Warn", Mode::Warn),
         ("None", Mode::None),
     ] {
-        assert_eq!(warned(&with("/mode", json!(written)), &[]).mode, mode);
+        for word in [
+            written.to_owned(),
+            written.to_lowercase(),
+            written.to_uppercase(),
+        ] {
+            let policy = warned(&with("/mode", json!(word)), &[]);
+            assert_eq!(
+                (policy.mode, policy.mode_text.as_str()),
+                (mode, written),
+                "{word}"
+            );
+        }
     }
     let policy = warned(
-        &with("/mode", json!("enforce")),
-        &["unknown policy mode \"enforce\" acts as Warn"],
+        &with("/mode", json!("enforced")),
+        &["unknown policy mode \"enforced\" acts as Warn"],
     );
     assert_eq!(
         (policy.mode, policy.mode_text.as_str()),
-        (Mode::Warn, "enforce")
+        (Mode::Warn, "enforced")
     );
     let policy = warned(
         &with("/mode", json!("Audit\u{1b}[2J")),
