@@ -13,6 +13,7 @@ pub(crate) mod issues;
 pub(crate) mod known_version;
 pub(crate) mod lookup_help;
 pub(crate) mod missing;
+mod missing_limit;
 pub(crate) mod node_classes;
 pub(crate) mod operator;
 pub(crate) mod own;

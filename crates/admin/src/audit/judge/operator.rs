@@ -216,7 +216,7 @@ pub(crate) fn operator_settings(objects: &Objects) -> Result<OperatorSettings, S
     let release = objects
         .release
         .as_deref()
-        .ok_or("ClusterVersion `version` was not read, so the release is not known")?;
+        .ok_or("ClusterVersion `version` was not read, so the release is not known; `oc get clusterversion version -o json` prints it")?;
     let parsed: Release = release
         .parse()
         .map_err(|_| format!("the release of the cluster, {release}, is not x.y.z"))?;

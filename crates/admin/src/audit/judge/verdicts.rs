@@ -8,6 +8,7 @@ use super::image_versions::Lookup;
 use super::issues;
 use super::known_version::KnownVersion;
 use super::lookup_help::lookup_help;
+use super::missing_limit::missing_limit;
 use super::published::of_release;
 use super::remedy::remedy;
 use super::set::{RELEASE_IMAGE, Set};
@@ -60,13 +61,18 @@ pub(crate) fn judge(
     });
     add_horizon(&mut set, known.as_ref(), &mut verdict, policy, release);
     set.could_be_kept = upkeep::could_be_kept(&set, lookup.objects);
+    let missing_limit = missing_limit(&verdict, policy, set.image.pool.as_deref());
     let unreadable = unreadable(&mut set, version, &mut verdict, lookup);
-    let remedy = match unreadable {
-        Some(Unreadable::Convert(how)) if verdict.verdict != Outcome::Refused => Remedy {
+    let remedy = match (unreadable, &missing_limit) {
+        (None, Some(limit)) => Remedy {
+            is_elsewhere: true,
+            ..Remedy::words(limit.says())
+        },
+        (Some(Unreadable::Convert(how)), _) if verdict.verdict != Outcome::Refused => Remedy {
             is_elsewhere: true,
             ..Remedy::words(how)
         },
-        None if !needs_remedy(&set, version, &verdict, lookup) => Remedy::default(),
+        (None, None) if !needs_remedy(&set, version, &verdict, lookup) => Remedy::default(),
         _ => {
             let judge = |version: &_| self::verdict(&set, Some(version), policy, release);
             remedy(&set, release, judge, lookup)
@@ -84,6 +90,7 @@ pub(crate) fn judge(
         action: verdict.action,
         reason: verdict.reason,
         message: verdict.message.clone(),
+        missing_limit,
         ..set.row
     };
     (row, verdict)

@@ -129,6 +129,10 @@ pub(crate) struct SetAudit {
     /// The script in those words.
     #[serde(skip)]
     pub(crate) to_know_by: Option<LookupScript>,
+    /// The limit to add to the policy where it has none for this release and pool: it lets every image
+    /// through. The remedy says so in words.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) missing_limit: Option<MissingLimit>,
     /// Change that helps; absent where none has to be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remedy: Option<String>,
@@ -185,6 +189,17 @@ impl LookupScript {
             Self::Alephs => "oc skewguard audit --print-commands alephs",
         }
     }
+}
+
+/// A limit as a policy has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MissingLimit {
+    /// The pools that it is for; absent where it is for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pools: Option<Vec<String>>,
+    /// Empty: every version that is understood is allowed.
+    pub(crate) denied_versions: Vec<String>,
 }
 
 /// Probable version of an unknown image.

@@ -1,0 +1,40 @@
+//! The limit that a policy lacks for a set (pure): one that lets its pool through.
+
+use crate::audit::results::set::MissingLimit;
+use crate::verdict::{PolicyInput, Reason, Verdict};
+
+/// The limit that is missing where none is for the set's release and pool.
+pub(crate) fn missing_limit(
+    verdict: &Verdict,
+    policy: &PolicyInput,
+    pool: Option<&str>,
+) -> Option<MissingLimit> {
+    let PolicyInput::Valid { policy, .. } = policy else {
+        return None;
+    };
+    if verdict.reason != Reason::NoLimitForTarget {
+        return None;
+    }
+    let has_pools = policy.limits.iter().any(|limit| limit.pools.is_some());
+    let pool = pool.filter(|_| has_pools);
+    Some(MissingLimit {
+        pools: pool.map(|pool| vec![pool.to_owned()]),
+        denied_versions: Vec::new(),
+    })
+}
+
+impl MissingLimit {
+    /// What to do, with the limit word for word.
+    pub(super) fn says(&self) -> String {
+        let pools = self.pools.iter().flatten();
+        let quoted: Vec<String> = pools.map(|pool| format!("\"{pool}\"")).collect();
+        if quoted.is_empty() {
+            return "add to the policy's limits { \"deniedVersions\": [] }, which lets every image through that no other limit is for"
+                .to_owned();
+        }
+        format!(
+            "add to the policy's limits {{ \"pools\": [{}], \"deniedVersions\": [] }}, which lets every image of that pool through",
+            quoted.join(", ")
+        )
+    }
+}
