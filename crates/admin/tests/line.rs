@@ -69,6 +69,7 @@ fn what_nobody_reads_is_no_error_and_leaves_the_exit_status() {
 
 #[test]
 fn a_policy_can_be_named_once_for_a_pipeline() {
+    named_once_for_every_command();
     let audit = |variable: Option<&str>, args: &[&str]| {
         let mut child = program();
         child
@@ -87,6 +88,185 @@ fn a_policy_can_be_named_once_for_a_pipeline() {
     let other = "tests/data/cases/policy.json";
     assert_eq!(audit(Some(file), &["--policy", other]), other);
     assert!(run(&["audit", "--help"]).0.contains("SKEWGUARD_POLICY"));
+}
+
+/// Each command that takes --policy reads the file of the variable: the one that is not there.
+fn named_once_for_every_command() {
+    let file = "tests/data/audit/policy.json";
+    let said = |variable: &str, args: &[&str]| {
+        let done = program()
+            .args(args)
+            .env("SKEWGUARD_POLICY", variable)
+            .env_remove("KUBECONFIG")
+            .output()
+            .unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        (
+            said.lines().last().unwrap_or_default().to_owned(),
+            done.status.code(),
+        )
+    };
+    for args in [
+        &["audit", "--from", AWS][..],
+        &["why", "--from", "tests/data/why/cluster"],
+        &["check", "--image", "9.6.20250523-0"],
+        &["render", "machineconfig", "--policy-only"],
+        &["render", "ignition", "--policy-only"],
+        &["render", "alerts"],
+        &["render", "admission", "--audit", "nosuch-audit.json"],
+        &[
+            "render",
+            "manifests",
+            "--audit",
+            "example.com/i@sha256:0000000000000000000000000000000000000000000000000000000000000000",
+        ],
+    ] {
+        let (says, status) = said("nosuch.json", args);
+        assert!(
+            says.ends_with("nosuch.json: No such file or directory"),
+            "{args:?}: {says}"
+        );
+        assert_eq!(status, Some(1), "{args:?}");
+        let (says, _) = said(file, args);
+        assert!(!says.contains("--policy"), "{args:?}: {says}");
+        // An empty one is a mistake of a pipeline.
+        assert_eq!(said("", args).1, Some(2), "{args:?}");
+        let (help, _, _) = run(&[
+            &args[..args.len().min(if args[0] == "render" { 2 } else { 1 })],
+            &["--help"],
+        ]
+        .concat());
+        assert!(help.contains("[env: SKEWGUARD_POLICY]"), "{help}");
+    }
+    // What needs no policy goes on as without the variable.
+    for args in [
+        &["audit", "--print-commands", "labels"][..],
+        &["why", "--print-commands"],
+        &["render", "manifests"],
+        &["render", "dashboard"],
+    ] {
+        assert_eq!(said(file, args).1, Some(0), "{args:?}");
+    }
+    assert!(
+        run(&["--help"]).0.contains(
+            "SKEWGUARD_POLICY, if set, stands for --policy in every command that takes it."
+        )
+    );
+}
+
+/// Names of sets and machines stand before or behind the options; what is neither set nor file is named.
+#[test]
+fn names_stand_before_or_behind_the_options() {
+    let before = run(&["audit", "c1-old", "--from", AWS]);
+    assert!(
+        before.0.contains("MachineSet/c1-old") || before.0.contains("c1-old"),
+        "{}",
+        before.0
+    );
+    assert_eq!(before.2, Exit::Unknown);
+    assert_eq!(run(&["audit", "--from", AWS, "c1-old"]), before);
+    assert_eq!(run(&["audit", "-f", AWS, "c1-old", "-A"]), before);
+    assert_eq!(run(&["-A", "audit", "c1-old", "-f", AWS]), before);
+    let wanted = (
+        String::new(),
+        "skewguard: nosuch: there is no such set, and no such file\n".to_owned(),
+        Exit::Failed,
+    );
+    assert_eq!(run(&["audit", "--from", AWS, "nosuch"]), wanted);
+    let why = |args: &[&str]| run(&[&["why"], args].concat());
+    let machine = "c1-x7k2p-worker-us-east-2a-7qz4k";
+    let (cluster, boot) = ("tests/data/why/cluster", "tests/data/why/first-boot");
+    let before = why(&[machine, "--from", cluster, boot]);
+    assert_eq!(before.2, Exit::Done);
+    assert_eq!(why(&["-f", cluster, boot, machine, "-A"]), before);
+    assert_eq!(
+        run(&["-o", "json", "why", "-f", cluster, boot, machine]),
+        why(&[machine, "-f", cluster, boot, "-o", "JSON"])
+    );
+}
+
+/// Words have no case: in options, and in a policy, where nodes read them so, too.
+#[test]
+fn words_may_be_written_in_any_case() {
+    for (args, exit) in [
+        (
+            &["audit", "--from", AWS, "--fail-on", "Refused", "-o", "Wide"][..],
+            Exit::Done,
+        ),
+        (
+            &["audit", "--from", AWS, "--only", "UNKNOWN"],
+            Exit::Unknown,
+        ),
+        (&["inspect", "9.6.20250523-0", "-o", "Json"], Exit::Done),
+    ] {
+        assert_eq!(run(args).2, exit, "{args:?}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("policy.json");
+    let policy = |mode: &str, undetermined: &str, effect: &str| {
+        let text = format!(
+            r#"{{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"{mode}","onUndetermined":"{undetermined}","limits":[{{"deniedVersions":[]}}],
+               "knownIssues":[{{"id":"Own","images":{{"belowOCPVersion":"4.13.0"}},"effect":"{effect}","affects":"firstboot","when":{{"osFamilies":["RHCOS"]}},"reason":"is old"}}]}}"#
+        );
+        std::fs::write(&file, text).unwrap();
+        let path = file.to_str().unwrap();
+        let lint = run(&["policy", "lint", path]);
+        let check = run(&[
+            "check",
+            "--policy",
+            path,
+            "--image",
+            "412.86.202301311551-0",
+            "-o",
+            "json",
+        ]);
+        (lint, check)
+    };
+    let of = |words: [&str; 3]| {
+        let ((lint, _, linted), (verdict, _, exit)) = policy(words[0], words[1], words[2]);
+        assert!(!lint.contains("error:"), "{lint}");
+        assert_eq!(linted, Exit::Done);
+        let mut verdict: serde_json::Value = serde_json::from_str(&verdict).unwrap();
+        verdict["policy"]["digest"].take();
+        (verdict, exit)
+    };
+    let refused = of(["Enforce", "Refuse", "Refuse"]);
+    assert_eq!(refused.1, Exit::Refused);
+    assert_eq!(of(["enforce", "refuse", "refuse"]), refused);
+    assert_eq!(of(["ENFORCE", "REFUSE", "REFUSE"]), refused);
+    let warned = of(["Enforce", "Proceed", "Warn"]);
+    assert_eq!(warned.1, Exit::Done);
+    assert_eq!(of(["enforce", "proceed", "warn"]), warned);
+}
+
+/// An image of OKD is judged by OKD's policy, also where only the release is.
+#[test]
+fn an_image_of_okd_is_judged_by_okds_policy() {
+    for (image, target, by) in [
+        (
+            "412.86.202301311551-0",
+            "4.22.1",
+            "oc skewguard policy init",
+        ),
+        ("9.6.20250523-0", "4.22.1", "oc skewguard policy init"),
+        (
+            "34.20210626.3.1",
+            "4.12.0",
+            "oc skewguard policy init --okd",
+        ),
+        ("9.0.20250510-0", "4.22.1", "oc skewguard policy init --okd"),
+        (
+            "412.86.202301311551-0",
+            "4.12.0-0.okd-2023-04-01-051724",
+            "oc skewguard policy init --okd",
+        ),
+    ] {
+        let args = ["check", "--image", image, "--target", target, "-o", "json"];
+        let (out, err, exit) = run(&args);
+        assert_eq!((err.as_str(), exit), ("", Exit::Done), "{image}");
+        let verdict: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(verdict["policy"]["path"], by, "{image}");
+    }
 }
 
 #[test]
@@ -151,7 +331,7 @@ const MISTAKES: [(&[&str], Exit, &str); 12] = [
     (
         &["inspect", "foo"],
         Exit::Failed,
-        "skewguard: 1 of these is no version that skewguard recognizes; an aleph file's `version` is one, such as 418.94.202511191518-0",
+        "skewguard: foo: no version that skewguard recognizes; an aleph file's `version` is one, such as 418.94.202511191518-0",
     ),
     (
         &["render", "machineconfig", "--policy", "nosuch.json"],
@@ -242,4 +422,42 @@ fn limits_for_workers_alone_are_shown_and_what_they_lack_is_named() {
     let (out, _, _) = lint(r#"{ "pools": ["worker"], "minimumOCPVersion": "4.13.0" }"#);
     let help = r#"  help: add a limit without release and pools; one that lets every image of that pool through is { "pools": ["master"], "deniedVersions": [] }"#;
     assert!(out.lines().any(|line| line == help), "{out}");
+    // The audit says it word for word too, and JSON has the limit itself.
+    let file = dir.path().join("policy.json");
+    let audit = |form: &str| {
+        run(&[
+            "audit",
+            "--policy",
+            file.to_str().unwrap(),
+            "--from",
+            AWS,
+            "-o",
+            form,
+        ])
+    };
+    let (text, _, _) = audit("wide");
+    let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let add = r#"add to the policy's limits { "pools": ["master"], "deniedVersions": [] }, which lets every image of that pool through"#;
+    assert!(plain.contains(add), "{text}");
+    let (json, _, _) = audit("json");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let sets = json["sets"].as_array().unwrap().iter();
+    let lacks: Vec<_> = sets.filter(|set| set["missingLimit"].is_object()).collect();
+    assert_eq!(lacks.len(), 1);
+    assert_eq!(lacks[0]["name"], "cluster");
+    assert_eq!(lacks[0]["remedy"], add);
+    // With that limit nothing is open any more.
+    let limit = lacks[0]["missingLimit"].to_string();
+    lint(&format!(
+        r#"{{ "pools": ["worker"], "minimumOCPVersion": "4.13.0" }}, {limit}"#
+    ));
+    let (json, _, _) = audit("json");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let sets = json["sets"].as_array().unwrap().iter();
+    let control_plane = sets.clone().find(|set| set["name"] == "cluster").unwrap();
+    assert_eq!(control_plane["verdict"], "Allowed");
+    assert_eq!(
+        sets.filter(|set| set["missingLimit"].is_object()).count(),
+        0
+    );
 }

@@ -18,6 +18,7 @@ mod alerts;
 mod audit;
 mod line;
 mod lives;
+mod mistakes;
 mod policy;
 mod render;
 mod screens;

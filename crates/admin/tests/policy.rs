@@ -239,14 +239,13 @@ fn a_policy_that_a_person_names_has_to_be_understood() {
     };
     let head = "skewguard: --policy policy.json: nodes would ignore parts of it\npolicy.json:";
     for (policy, want) in [
-        ("", "1:1: error: the file is not JSON: "),
         (
             &*POLICY.replace("minimumOCPVersion", "minimumOCPVersin"),
             "2:16: error: limits[0].minimumOCPVersin: ",
         ),
         (
-            &*POLICY.replace("Enforce", "enforce"),
-            "1:76: error: mode: \"enforce\" is unknown",
+            &*POLICY.replace("Enforce", "enforced"),
+            "1:76: error: mode: \"enforced\" is unknown",
         ),
         (
             r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Warn","limits":[{}]}"#,

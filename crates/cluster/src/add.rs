@@ -208,6 +208,7 @@ impl Cluster {
                 Vec::new()
             }
             None => {
+                self.foreign += 1;
                 let maker = maker_not_understood(group, kind, object);
                 self.not_understood.extend(maker);
                 return Ok(Vec::new());

@@ -179,6 +179,8 @@ pub struct Cluster {
     pub count: usize,
     /// Number of lists without items.
     pub empty_lists: usize,
+    /// Objects of kinds that say nothing here.
+    pub(crate) foreign: usize,
     /// Kinds of which an empty list was read.
     pub empty: BTreeSet<String>,
     pub seen: Seen,
@@ -234,6 +236,11 @@ impl Cluster {
     /// Number of objects that were read, of all kinds.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// Tells whether none of them is of a kind that says something.
+    pub fn has_only_others(&self) -> bool {
+        self.count == self.foreign
     }
 
     /// None yet, with the same images of other releases.

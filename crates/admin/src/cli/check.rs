@@ -1,19 +1,21 @@
 //! `oc skewguard check`: what a policy says to a boot image, without a node.
 
-use super::{Exit, Failure, Io, POLICY_VARIABLE, named, parse_release};
+use super::{Exit, Failure, Io, POLICY_VARIABLE, named, other_kind, parse_release, policy_name};
 use crate::aleph;
+use crate::audit::cluster::target::is_okd;
+use crate::cli::audit::okd_starter;
 use crate::lint::starter::{STARTER, STARTER_NAME};
 use crate::policy::Mode;
 use crate::text::{printable, printable_up_to};
 use crate::verdict::{
     BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput, decide, text,
 };
-use crate::version::ImageVersion;
+use crate::version::{ImageVersion, OsFamily};
 use skewguard_cluster::file::read;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(group = clap::ArgGroup::new("of").required(true), after_help = "\
 Exit status: 0 proceed, 1 could not do it, 2 wrong usage, 3 refused. A policy in mode Warn refuses nothing: it says \
 \"Would be refused\", and the status is 0; --mode enforce makes that 3, as in `audit`.
 
@@ -28,14 +30,15 @@ Examples:
   ssh core@NODE cat /sysroot/.coreos-aleph-version.json |
     oc skewguard check --policy policy.yaml --aleph -")]
 pub(super) struct Args {
-    /// The policy, JSON or YAML; - is standard input. Default: what `policy init` writes.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, env = POLICY_VARIABLE, hide_env_values = true)]
+    /// The policy, JSON or YAML; - is standard input. Default: what `policy init` writes; for an image or a
+    /// release of OKD, `policy init --okd`.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: Option<PathBuf>,
     /// The boot image's aleph file; - is standard input.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, required_unless_present = "image", conflicts_with = "image")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, group = "of")]
     aleph: Option<PathBuf>,
     /// The boot image's version, in place of its aleph file.
-    #[arg(long, value_name = "VERSION")]
+    #[arg(long, value_name = "VERSION", group = "of")]
     image: Option<String>,
     /// Release to ask about, such as the one to upgrade to.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
@@ -47,7 +50,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, ignore_case = true)]
     mode: Option<AsMode>,
     /// Form of the verdict.
-    #[arg(long, short, value_enum, default_value = "text")]
+    #[arg(long, short, value_enum, ignore_case = true, default_value = "text")]
     output: super::TextOrJson,
 }
 
@@ -73,6 +76,16 @@ fn as_mode(policy: PolicyInput, asked: Option<AsMode>) -> (PolicyInput, Vec<Stri
     (policy, warnings)
 }
 
+/// What `policy init` writes for such an image, or such a release.
+fn starter(version: &ImageVersion, release: Option<&str>) -> PolicyInput {
+    let is_of_okd = matches!(version.os_family(), Some(OsFamily::Fcos | OsFamily::Scos));
+    if is_of_okd || release.is_some_and(is_okd) {
+        okd_starter()
+    } else {
+        super::policy_input(STARTER_NAME, STARTER.as_bytes())
+    }
+}
+
 /// The boot image's version, and where it stands.
 fn image(args: &Args) -> Result<(ImageVersion, String), Failure> {
     if let Some(text) = &args.image {
@@ -86,19 +99,27 @@ fn image(args: &Args) -> Result<(ImageVersion, String), Failure> {
     let path = args.aleph.as_deref().unwrap_or_else(|| Path::new("-"));
     let file = named(path);
     let bytes = read(path, aleph::MAX_BYTES).map_err(|error| format!("--aleph {error}"))?;
-    let version = aleph::version(&bytes).map_err(|error| format!("--aleph {file}: {error}"))?;
+    let version = aleph::version(&bytes).map_err(|error| {
+        let what = match other_kind(&bytes) {
+            Some(kind) => format!("this is a {kind}, not an aleph file"),
+            None => error,
+        };
+        format!("--aleph {file}: {what}; a node has it as /sysroot/.coreos-aleph-version.json")
+    })?;
     Ok((version, file))
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let files = args.policy.iter().chain(&args.aleph);
     super::read_once(files.map(PathBuf::as_path))?;
-    let policy = match &args.policy {
-        Some(file) => super::named_policy(file)?,
-        None => super::policy_input(STARTER_NAME, STARTER.as_bytes()),
-    };
-    let (policy, warnings) = as_mode(policy, args.mode);
+    let policy = args
+        .policy
+        .as_deref()
+        .map(super::named_policy)
+        .transpose()?;
     let (version, file) = image(args)?;
+    let policy = policy.unwrap_or_else(|| starter(&version, args.target.as_deref()));
+    let (policy, warnings) = as_mode(policy, args.mode);
     if let Some(unknown) = args.target.as_deref().and_then(super::unknown_release) {
         io.say(format_args!("warning: --target {unknown}"));
     }

@@ -28,29 +28,47 @@ pub(super) struct Args {
     #[arg(required = true)]
     versions: Vec<String>,
     /// One line per version: text for a person, or a JSON object.
-    #[arg(long, short, value_enum, default_value = "text")]
+    #[arg(long, short, value_enum, ignore_case = true, default_value = "text")]
     output: TextOrJson,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     read_once(args.versions.iter().map(Path::new))?;
     let mut unknown = 0;
+    let mut amis = 0;
+    let mut print = |written: &str, io: &mut Io<'_>| -> Result<(), Failure> {
+        if !print(written, args.output, io)? {
+            unknown += 1;
+            amis += usize::from(is_ami(written));
+        }
+        Ok(())
+    };
     for written in &args.versions {
         if written != "-" {
-            unknown += usize::from(!print(written, args.output, io)?);
+            print(written, io)?;
             continue;
         }
         let bytes = read_named(Path::new("-"), INPUT_MAX)?;
         for line in String::from_utf8_lossy(&bytes).lines() {
-            unknown += usize::from(!print(line.trim(), args.output, io)?);
+            print(line.trim(), io)?;
         }
     }
     if unknown == 0 {
         return Ok(Exit::Done);
     }
+    let help = match amis {
+        0 => "an aleph file's `version` is one, such as 418.94.202511191518-0",
+        _ => {
+            "an AMI's name may say it: aws ec2 describe-images --image-ids AMI --query 'Images[].Name'"
+        }
+    };
+    let what = match (args.versions.as_slice(), unknown) {
+        ([only], _) if only != "-" => format!("{}:", printable_up_to(only, LONGEST)),
+        (_, 1) => "1 of these is".to_owned(),
+        _ => format!("{unknown} of these are"),
+    };
     io.say(format_args!(
-        "{} no version that skewguard recognizes; an aleph file's `version` is one, such as 418.94.202511191518-0",
-        if unknown == 1 { "1 of these is".to_owned() } else { format!("{unknown} of these are") }
+        "{what} no version that skewguard recognizes; {help}"
     ));
     Ok(Exit::Failed)
 }
@@ -58,7 +76,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 /// Prints what one string says; `false` where that is nothing.
 fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<bool, Failure> {
     let (version, published) = decode(written);
-    let is_known = version.is_known() || is_ami(written);
+    let is_known = version.is_known();
     let shown = printable_up_to(written, LONGEST);
     let ignition = ignition_specs::of_image(&version);
     let says = ignition.map_or(String::new(), |ignition| format!(", {}", ignition.says()));

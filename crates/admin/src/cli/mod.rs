@@ -14,7 +14,7 @@ mod why;
 pub use skewguard_core::command::{Exit, Io};
 
 pub use crate::forms::terminal::Terminal;
-use crate::lint::{OLD_RELEASES_REFUSED, Severity, lint};
+use crate::lint::{INVALID, OLD_RELEASES_REFUSED, Severity, lint};
 use crate::operator;
 use crate::policy::MAX_BYTES;
 use crate::policy::fields::KIND;
@@ -23,12 +23,13 @@ use crate::text::{hex, printable};
 use crate::verdict::PolicyInput;
 use crate::version::Release;
 use crate::yaml::for_nodes;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{FromArgMatches, Parser, Subcommand, ValueEnum};
 use sha2::{Digest, Sha256};
 use skewguard_cluster::file::{cause, name as named, read_start};
 use skewguard_core::command::{Failure, parse_release, read_once};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// Checks policies, audits clusters, and prints what to apply to them, so that no OpenShift node
@@ -48,6 +49,8 @@ const NAME: &str = "kubectl-skewguard";
 
 const AFTER_HELP: &str = "\
 Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused; `audit` has more.
+
+SKEWGUARD_POLICY, if set, stands for --policy in every command that takes it.
 
 On nodes the agent runs, `skewguard`; skewguard(1) is about that.";
 
@@ -193,13 +196,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
 /// It cannot be read, or lint finds an error in it. The text names the file.
 fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
     let file = named(path);
-    let bytes = read_file(path, MAX_BYTES).map_err(|error| format!("--policy {file}: {error}"))?;
-    if let Some(kind) = other_kind(&bytes) {
-        return Err(format!(
-            "--policy {file}: this is a {kind}, not a policy; `oc skewguard policy init` writes one"
-        )
-        .into());
-    }
+    let bytes = read_policy(path).map_err(|error| format!("--policy {file}: {error}"))?;
     let mut report = lint(&bytes);
     if report.is_misread() {
         report.forget(OLD_RELEASES_REFUSED);
@@ -214,8 +211,72 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
     Ok(policy_input(&file, &for_nodes(bytes)))
 }
 
-/// The kind of an object that is something else than a policy: a cluster's, or what this program
-/// prints.
+/// Reads what is to be a policy, which may have mistakes.
+///
+/// # Errors
+/// It cannot be read, or is something else. The text does not name it.
+fn read_policy(path: &Path) -> Result<Vec<u8>, String> {
+    const INIT: &str = "`oc skewguard policy init` writes one";
+    let bytes = read_file(path, MAX_BYTES)?;
+    match std::str::from_utf8(&bytes) {
+        Err(_) => Err(format!("is not UTF-8, so not a policy; {INIT}")),
+        Ok(text) if text.trim().is_empty() => Err(format!("is empty, so not a policy; {INIT}")),
+        Ok(_) => match (other_kind(&bytes), unreadable(&bytes)) {
+            (Some(kind), _) => Err(format!("this is a {kind}, not a policy; {INIT}")),
+            (None, Some(why)) => Err(why),
+            (None, None) => Ok(bytes),
+        },
+    }
+}
+
+/// Why a text is neither JSON nor YAML, with its place and the remedy.
+fn unreadable(bytes: &[u8]) -> Option<String> {
+    let report = lint(bytes);
+    let mut findings = report.findings.iter();
+    let finding = findings.find(|finding| INVALID.contains(&finding.mistake))?;
+    let (line, column) = (finding.line, finding.column);
+    Some(format!(
+        "line {line}, column {column}: {}; {}",
+        finding.message, finding.help
+    ))
+}
+
+/// The name of a policy. An empty variable is a mistake of a pipeline: judged by another policy than its
+/// own it would lie.
+fn policy_name() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|name| {
+        if name.is_empty() {
+            Err(format!("is empty: name a file, or unset {POLICY_VARIABLE}"))
+        } else {
+            Ok(PathBuf::from(name))
+        }
+    })
+}
+
+/// Endings and beginnings of what is meant as a file, also where there is none.
+const OF_FILES: [&str; 9] = [
+    ".json", ".yaml", ".yml", ".tar", ".gz", ".xz", ".tgz", ".log", "/",
+];
+
+/// The files of --from, and the names, also those behind it: its first value is a file, and what of the
+/// others is none, and is not written as one, is a name.
+fn files_and_names(from: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, Vec<String>) {
+    let mut files: Vec<PathBuf> = from.iter().take(1).cloned().collect();
+    let mut names = names.to_vec();
+    for value in from.iter().skip(1) {
+        let is_missing = matches!(value.try_exists(), Ok(false)) && value.as_os_str() != "-";
+        let is_path = |text: &str| {
+            text.starts_with(['/', '.', '~']) || OF_FILES.iter().any(|end| text.ends_with(end))
+        };
+        match value.to_str().filter(|text| is_missing && !is_path(text)) {
+            Some(name) => names.push(name.to_owned()),
+            None => files.push(value.clone()),
+        }
+    }
+    (files, names)
+}
+
+/// The kind of an object that is something else: a cluster's, or what this program prints.
 fn other_kind(bytes: &[u8]) -> Option<String> {
     let bytes = for_nodes(bytes.to_vec());
     let object: serde_json::Value = serde_json::from_slice(&bytes).ok()?;

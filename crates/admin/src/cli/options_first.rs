@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-/// Those of the cluster, with the number of arguments that follow each as values.
-const OPTIONS: [(&str, usize); 7] = [
+/// Those of several commands, with the number of arguments that follow each as values.
+const OPTIONS: [(&str, usize); 11] = [
     ("--context", 1),
     ("--kubeconfig", 1),
     ("--request-timeout", 1),
@@ -11,6 +11,10 @@ const OPTIONS: [(&str, usize); 7] = [
     ("--namespace", 1),
     ("-n", 1),
     ("-A", 0),
+    ("--policy", 1),
+    ("--target", 1),
+    ("--output", 1),
+    ("-o", 1),
 ];
 
 /// The arguments with such options moved to the end: each is one of the command's.

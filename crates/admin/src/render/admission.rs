@@ -98,7 +98,7 @@ impl Images {
         of_any_release: bool,
         denies_own: bool,
     ) -> Result<Self, String> {
-        let no_audit = "not the JSON of `oc skewguard audit --output json`";
+        let no_audit = "is not what `oc skewguard audit -o json` prints";
         let json: Value =
             serde_json::from_slice(json).map_err(|error| format!("{no_audit}: {error}"))?;
         if json.get("kind").and_then(Value::as_str) != Some(AUDIT) {

@@ -18,7 +18,7 @@ const OBJECT_LIMIT: usize = 1_258_291;
 /// The largest ConfigMap or Secret (Kubernetes' own limit), and the largest manifest that the
 /// Assisted Service takes, in bytes.
 const CONFIG_MAP_MAX: usize = 1_048_576;
-/// Largest embed build, packed with xz, in bytes: `dist/build` fails on a larger one.
+/// Largest `skewguard-embed`, packed with xz, in bytes: `dist/build` fails on a larger one.
 const EMBED_MAX: usize = 500_000;
 /// Room for packed Ignition configs in a live ISO, in bytes: the area that coreos-assembler
 /// reserves and `coreos-installer iso` fills (coreos-installer, "ISO-embedded Ignition
@@ -176,7 +176,7 @@ impl Sizes {
                 "\n  - leave --compression gzip out, where the boot images have xz: a fifth smaller"
             }
             _ if self.binary > EMBED_MAX => {
-                "\n  - give the embed build (--binary skewguard-embed): no TLS of its own, about half the size"
+                "\n  - give --binary skewguard-embed: without TLS of its own, about half the size"
             }
             _ => "",
         };
@@ -338,7 +338,7 @@ mod tests {
     1,000,000 bytes  this MachineConfig, of which 666,668 are the packed binary in base64
       300,000 bytes  everything else in the pool's rendered MachineConfig
 Instead:
-  - give the embed build (--binary skewguard-embed): no TLS of its own, about half the size
+  - give --binary skewguard-embed: without TLS of its own, about half the size
   - `oc skewguard render pointer` lets Ignition fetch the binary, and --policy-only here leaves it out
   - put skewguard into the boot image, and use --policy-only here:
     https://github.com/skewguard/skewguard/blob/v0.1.0/docs/install.md"
@@ -350,7 +350,7 @@ Instead:
         });
         assert!(
             embed.contains("Instead:\n  - `oc skewguard render pointer`"),
-            "it is the embed build: {embed}"
+            "it is skewguard-embed: {embed}"
         );
         let gzip = refusal(Sizes {
             compression: Some(Compression::Gzip),

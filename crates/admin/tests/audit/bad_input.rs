@@ -95,7 +95,8 @@ fn what_is_no_list_of_objects_is_said_to_be_none() {
         );
         assert!(
             err.ends_with(
-                "there is nothing to audit: no set of machines was read, and no machine or node without one\n"
+                "there is nothing to audit in objects.json: no set of machines was read, and no machine or node without one; \
+                 `oc skewguard audit --print-commands` prints a script that gathers what is read\n"
             ),
             "{err}"
         );

@@ -364,7 +364,7 @@ fn a_baseline_of_another_kind_is_named_with_the_place() {
     let whole = whole.to_string();
     let other = json!({ "kind": "List", "items": [] }).to_string();
     for (text, says) in [
-        ("", ":1:1: EOF while parsing a value"),
+        ("", ": is empty; `oc skewguard audit -o json`"),
         (&whole[..whole.len() / 2], ": EOF while parsing"),
         ("\u{7f}ELF\0\0", ":1:1: expected value"),
         ("[]", ":1:"),
@@ -372,7 +372,7 @@ fn a_baseline_of_another_kind_is_named_with_the_place() {
             &alone.to_string(),
             ": is a BootImageAudit, no BootImageAuditList",
         ),
-        (&other, ": is a List, no BootImageAuditList"),
+        (&other, ": this is a List, not a BootImageAuditList"),
         (
             r#"{"kind": "BootImageAuditList", "items": [{"context": 3}]}"#,
             ":1:54: invalid type: integer",

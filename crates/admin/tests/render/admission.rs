@@ -513,9 +513,9 @@ fn the_audit_has_to_be_one_of_this_policy() {
     for (json, words) in [
         (
             "{}".to_owned(),
-            "not the JSON of `oc skewguard audit --output json`",
+            "is not what `oc skewguard audit -o json` prints",
         ),
-        ("[]".to_owned(), "not the JSON of"),
+        ("[]".to_owned(), "is not what `oc"),
         (
             audit("another", &[]).to_string(),
             "made with another policy",
@@ -524,7 +524,7 @@ fn the_audit_has_to_be_one_of_this_policy() {
             audit(super::POLICY, &[])
                 .to_string()
                 .replace("BootImageAudit", "List"),
-            "not the JSON of",
+            "is not what `oc",
         ),
     ] {
         desk.file("audit.json", json);

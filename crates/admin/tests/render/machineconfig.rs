@@ -319,7 +319,7 @@ fn files_that_are_not_what_they_should_be() {
         ),
         (
             "--policy empty --binary embed",
-            "empty:1:1: error: the file is not JSON",
+            "empty: is empty, so not a policy; `oc skewguard policy init` writes one",
         ),
         (
             "--policy huge --binary embed",

@@ -124,7 +124,7 @@ fn read_within(
         elsewhere: 0,
     };
     for path in paths {
-        reader.path(path, paths.len() > 1);
+        reader.path(path);
     }
     let of_insights = reader.of_insights;
     let mut unread = reader.unread;
@@ -179,9 +179,8 @@ struct InputReader<'a> {
 }
 
 impl InputReader<'_> {
-    /// Reads a file, or all files of a folder. One of several that is not there may have been meant
-    /// as a set.
-    fn path(&mut self, path: &Path, is_of_several: bool) {
+    /// Reads a file, or all files of a folder.
+    fn path(&mut self, path: &Path) {
         let so_far = |reader: &Self| {
             (
                 reader.objects.count() + reader.objects.empty_lists,
@@ -193,17 +192,8 @@ impl InputReader<'_> {
         let before = so_far(self);
         if path.is_dir() {
             self.folder(path);
-        } else {
-            let is_missing = path != Path::new("-") && matches!(path.try_exists(), Ok(false));
-            let is_audit = !self.has_logs();
-            let also = if is_missing && is_of_several && is_audit {
-                "; sets to show come before --from"
-            } else {
-                ""
-            };
-            if let Err(why) = self.file(path, true) {
-                self.note(path, named(path), why + also);
-            }
+        } else if let Err(why) = self.file(path, true) {
+            self.note(path, named(path), why);
         }
         if so_far(self) == before {
             let why = match self.objects.purpose {
@@ -429,6 +419,11 @@ impl InputReader<'_> {
         if text.trim().is_empty() {
             return Err("is empty".to_owned());
         }
+        if source.is_named
+            && let Some(own) = own_document(&text)
+        {
+            return Err(own);
+        }
         if let Some(node) = folder::node_of_aleph(&source.path) {
             return self.objects.add_aleph(node, text.as_bytes());
         }
@@ -445,6 +440,29 @@ fn is_empty_list(text: &str) -> bool {
         .filter(|c| !c.is_whitespace())
         .collect();
     plain.contains(r#""items":[]"#) && plain.contains(r#"List""#)
+}
+
+/// What is wrong with a document of this program that is named as objects of a cluster, and the option that
+/// reads it.
+fn own_document(text: &str) -> Option<String> {
+    const OWN: [(&str, &str); 4] = [
+        ("BootImageAudit", "--since"),
+        ("BootImageAuditList", "--since"),
+        ("BootImageSkewPolicy", "--policy"),
+        ("WhyReport", ""),
+    ];
+    let head: String = text.chars().take(400).collect();
+    let (_, kind) = head.split_once("kind")?;
+    let kind = kind.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = kind.find(|c: char| !c.is_alphanumeric());
+    let kind = kind.get(..end.unwrap_or(kind.len()))?;
+    let (kind, option) = OWN.into_iter().find(|(own, _)| *own == kind)?;
+    let reads = if option.is_empty() {
+        String::new()
+    } else {
+        format!("; {option} reads it")
+    };
+    Some(format!("this is a {kind}, not objects of a cluster{reads}"))
 }
 
 const LINK: &str = "is a link, which is not followed: name what it leads to";

@@ -1,6 +1,6 @@
 //! The arguments of `oc skewguard audit`.
 
-use super::super::{Exit, POLICY_VARIABLE, parse_release};
+use super::super::{Exit, POLICY_VARIABLE, parse_release, policy_name};
 use skewguard_cluster::connect::fetch;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -68,7 +68,7 @@ pub(super) enum Only {
     Unknown,
 }
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(
     override_usage = "oc skewguard audit [SET]... [OPTIONS]\n       \
         oc skewguard audit --print-commands [objects|labels|alephs|fix]",
@@ -112,7 +112,7 @@ More:
 pub(in crate::cli) struct Args {
     /// The policy to try, JSON or YAML; it is judged as if its mode were Enforce. Default: the
     /// limits and known issues that `policy init` writes; on a cluster of OKD, `policy init --okd`.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, env = POLICY_VARIABLE, hide_env_values = true)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     pub(super) policy: Option<PathBuf>,
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
@@ -152,6 +152,7 @@ pub(in crate::cli) struct Args {
     #[arg(
         long,
         value_enum,
+        ignore_case = true,
         value_name = "refused|unknown|later|none",
         hide_possible_values = true,
         default_value = "unknown"
@@ -185,9 +186,9 @@ pub(in crate::cli) struct Args {
     pub(super) namespace: Option<String>,
     /// Show the sets of all namespaces, which is the default.
     #[arg(long, short = 'A', conflicts_with = "namespace")]
-    all_namespaces: bool,
+    pub(super) all_namespaces: bool,
     /// Show only these sets; the summary and the exit status stay those of all.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, ignore_case = true)]
     pub(super) only: Option<Only>,
     /// text: the conclusion, and what fits a screen. wide: all that is known. json and yaml: one
     /// object, whose fields are only ever added. html: one page, with a chart. markdown: for a
@@ -197,13 +198,14 @@ pub(in crate::cli) struct Args {
         long,
         short,
         value_enum,
+        ignore_case = true,
         hide_possible_values = true,
         value_name = "text|wide|json|yaml|html|markdown|junit|csv|sarif",
         default_value = "text"
     )]
     pub(super) output: Form,
-    /// Show only these sets, with all that is known: NAME, NAMESPACE/NAME or KIND/NAME. They come
-    /// before --from.
+    /// Show only these sets, with all that is known: NAME, NAMESPACE/NAME or KIND/NAME. Behind
+    /// --from what is no file is a name, too.
     #[arg(value_name = "SET", value_hint = clap::ValueHint::Other)]
     pub(super) sets: Vec<String>,
 }
@@ -212,13 +214,14 @@ pub(in crate::cli) struct Args {
 pub(in crate::cli) fn parse_time(text: &str) -> Result<Duration, String> {
     let time = match text.parse() {
         Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => humantime::parse_duration(text).map_err(|error| error.to_string())?,
+        Err(_) => humantime::parse_duration(text)
+            .map_err(|_| "is no time: write it like 30s or 2m".to_owned())?,
     };
     if time.is_zero() {
         return Err("must be greater than zero".to_owned());
     }
     if time > fetch::LONGEST {
-        return Err("has to be at most 10m".to_owned());
+        return Err("must be at most 10m".to_owned());
     }
     Ok(time)
 }

@@ -18,7 +18,9 @@ mod word;
 
 pub(super) use args::{Args, parse_time};
 
-use super::{Exit, Failure, Io, named, named_policy, policy_input, read_file, read_once};
+use super::{
+    Exit, Failure, Io, files_and_names, named, named_policy, policy_input, read_file, read_once,
+};
 use crate::audit::cluster::scripts;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::upkeep::READ;
@@ -52,6 +54,12 @@ fn read_text(path: &Path) -> Result<String, String> {
 }
 
 pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let (from, sets) = files_and_names(&args.from, &args.sets);
+    let args = &Args {
+        from,
+        sets,
+        ..args.clone()
+    };
     if let Some(script) = args.print_commands.filter(|script| *script != Script::Fix) {
         return print_script(script, args, io);
     }
@@ -207,16 +215,34 @@ fn alone(
         for unread in unread {
             io.say(format_args!("{}: {}", unread.what, unread.why));
         }
-        "there is nothing to audit: no set of machines was read, and no machine or node without one"
+        nothing(&request.args.from)
     })?;
     let cluster = ClusterAudit::of(String::new(), Ok(audit));
     Ok(FleetAudit::of(vec![cluster], String::new()))
 }
 
+/// Why there is no audit, of files or of a server.
+fn nothing(from: &[PathBuf]) -> String {
+    const NONE: &str = "no set of machines was read, and no machine or node without one";
+    let files: Vec<String> = from.iter().map(|path| named(path)).collect();
+    if files.is_empty() {
+        return format!("there is nothing to audit: {NONE}");
+    }
+    format!(
+        "there is nothing to audit in {}: {NONE}; `oc skewguard audit --print-commands` prints a script that gathers what is read",
+        files.join(" ")
+    )
+}
+
+/// What `policy init --okd` writes.
+pub(super) fn okd_starter() -> PolicyInput {
+    policy_input(STARTER_NAME_OKD, STARTER_OKD.as_bytes())
+}
+
 /// The policy of a cluster for which none was named: what `policy init` writes for it.
 pub(super) fn starter(objects: &Objects) -> PolicyInput {
     if objects.is_okd() {
-        policy_input(STARTER_NAME_OKD, STARTER_OKD.as_bytes())
+        okd_starter()
     } else {
         policy_input(STARTER_NAME, STARTER.as_bytes())
     }
@@ -280,7 +306,12 @@ fn choose(args: &Args, fleet: &mut FleetAudit) -> Result<(), Failure> {
     for name in &args.sets {
         let mut sets = fleet.audits().flat_map(|audit| &audit.sets);
         if !sets.any(|set| is_named(set, name)) {
-            return Err(format!("{}: there is no such set", printable(name)).into());
+            let also = if args.from.is_empty() {
+                ""
+            } else {
+                ", and no such file"
+            };
+            return Err(format!("{}: there is no such set{also}", printable(name)).into());
         }
     }
     let is_chosen = |set: &SetAudit| {
@@ -329,12 +360,8 @@ fn is_named(set: &SetAudit, name: &str) -> bool {
 
 /// A script that is the same for every cluster: what says which cluster would not count.
 fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let files = [
-        &args.policy,
-        &args.kubeconfig,
-        &args.since,
-        &args.exceptions,
-    ];
+    // A policy may be that of the variable.
+    let files = [&args.kubeconfig, &args.since, &args.exceptions];
     let has_files = files.iter().any(|file| file.is_some());
     let has_words = !args.context.is_empty()
         || args.all_contexts
@@ -342,7 +369,7 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
         || !args.sets.is_empty()
         || args.namespace.is_some();
     if has_files || has_words || !args.from.is_empty() || !args.streams.is_empty() {
-        io.say("this script is the same for every cluster and policy: name --print-commands alone");
+        io.say("this script is the same for every cluster: name --print-commands alone");
         return Ok(Exit::Usage);
     }
     let script = match script {

@@ -15,6 +15,8 @@ use std::path::Path;
 /// The most that is read of the file: 200 clusters of 200 sets have less.
 const MAX_BYTES: u64 = 256 << 20;
 
+const REMEDY: &str = "`oc skewguard audit -o json` of the same clusters prints what is read";
+
 /// The field that tells an audit from a list of them.
 #[derive(Debug, Deserialize)]
 struct Kind {
@@ -57,14 +59,17 @@ fn read<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, Failure> {
         let says = error.to_string();
         let what = says.split(" at line ").next().unwrap_or(&says);
         format!(
-            "--since {file}:{line}:{column}: {}: `oc skewguard audit -o json` prints what is read",
+            "--since {file}:{line}:{column}: {}; {REMEDY}",
             printable(what)
         )
     };
+    if bytes.trim_ascii().is_empty() {
+        return Err(format!("--since {file}: is empty; {REMEDY}").into());
+    }
     let found: Kind = serde_json::from_slice(&bytes).map_err(broken)?;
     if found.kind != kind {
         let found = printable(&found.kind);
-        return Err(format!("--since {file}: is a {found}, no {kind}").into());
+        return Err(format!("--since {file}: this is a {found}, not a {kind}; {REMEDY}").into());
     }
     Ok(serde_json::from_slice(&bytes).map_err(broken)?)
 }

@@ -47,7 +47,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE|DIR", value_hint = clap::ValueHint::AnyPath, num_args = 1..)]
     from: Vec<PathBuf>,
     /// Form of the result.
-    #[arg(long, short, value_enum, default_value = "text")]
+    #[arg(long, short, value_enum, ignore_case = true, default_value = "text")]
     output: Form,
 }
 

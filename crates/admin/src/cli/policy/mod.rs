@@ -75,5 +75,9 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
 }
 
 fn exists(path: &Path) -> Failure {
-    format!("{}: exists already; --force replaces it", named(path)).into()
+    let name = named(path);
+    if path.is_dir() {
+        return format!("{name}: is a directory; name a file in it").into();
+    }
+    format!("{name}: exists already; --force replaces it").into()
 }

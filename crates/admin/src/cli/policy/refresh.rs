@@ -1,9 +1,8 @@
 //! `oc skewguard policy refresh`: today's known issues for a policy that has them of another day.
 
-use super::super::{for_nodes, named, read_file};
+use super::super::{for_nodes, named, read_policy};
 use super::{Exit, Failure, Io, write};
 use crate::lint::today::{Difference, refresh};
-use crate::policy::MAX_BYTES;
 use std::path::PathBuf;
 
 /// Take today's known issues into a policy
@@ -32,7 +31,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let name = named(&args.policy);
     let failed = |error: String| format!("{name}: {error}");
-    let bytes = read_file(&args.policy, MAX_BYTES).map_err(failed)?;
+    let bytes = read_policy(&args.policy).map_err(failed)?;
     let text = String::from_utf8(for_nodes(bytes)).map_err(|error| failed(error.to_string()))?;
     let refreshed = refresh(&text).map_err(failed)?;
     match args.file.as_ref().filter(|file| *file.as_os_str() != *"-") {

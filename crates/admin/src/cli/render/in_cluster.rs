@@ -3,7 +3,9 @@
 
 use super::{about, policy};
 use crate::cli::parse_release;
-use crate::cli::{Exit, Failure, Io, read_file, read_once};
+use crate::cli::{
+    Exit, Failure, Io, POLICY_VARIABLE, policy_name, read_file, read_once, unknown_release,
+};
 use crate::policy::{self as policies, Mode};
 use crate::render::admission::{Images, documents};
 use crate::render::alerts::{AlertingRule, Born, Refused};
@@ -34,7 +36,7 @@ A runbook for each alert:
 )]
 pub(super) struct AlertsArgs {
     /// Skew policy, JSON or YAML, or - for standard input.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: PathBuf,
     /// Release whose limits apply, such as the one to upgrade to. Default: the limits for any
     /// release.
@@ -51,6 +53,9 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
         Some(target) => Born::new(&policy, target).map_err(about(&args.policy))?,
         None => Born::default(),
     };
+    if let Some(unknown) = args.target.as_deref().and_then(unknown_release) {
+        io.say(format_args!("warning: --target {unknown}"));
+    }
     let mut facts = vec![
         about_policy,
         match &args.target {
@@ -96,7 +101,7 @@ Example:
     oc apply --server-side -f -")]
 pub(super) struct AdmissionArgs {
     /// Skew policy, JSON or YAML, or - for standard input. Its mode decides whether Machines are denied.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: PathBuf,
     /// What `oc skewguard audit --output json` printed, with the same policy, or - for standard input.
     /// A policy in mode None needs none.

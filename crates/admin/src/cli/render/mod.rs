@@ -3,7 +3,9 @@
 
 mod in_cluster;
 
-use super::{Exit, Failure, Io, named, read_file, read_once};
+use super::{
+    Exit, Failure, Io, POLICY_VARIABLE, named, policy_name, read_file, read_once, read_policy,
+};
 use crate::lint::{KNOWN_ISSUE_MISSING, OLD_RELEASES_REFUSED, Severity, lint};
 use crate::policy;
 use crate::render::binary::{Binary, Compression, MAX_BINARY};
@@ -44,7 +46,7 @@ enum What {
 #[derive(Debug, clap::Args)]
 struct Content {
     /// Skew policy, JSON or YAML, or - for standard input; checked first, and refused if it is not valid.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: PathBuf,
     /// Static binary for the nodes' architecture, packed or not. Default: skewguard-embed beside
     /// this program.
@@ -54,6 +56,7 @@ struct Content {
     #[arg(
         long,
         value_name = "PROGRAM",
+        ignore_case = true,
         default_value = "xz",
         conflicts_with = "policy_only"
     )]
@@ -187,7 +190,7 @@ struct ManifestsArgs {
     #[arg(long, value_name = "IMAGE", requires = "policy")]
     audit: Option<ImageReference>,
     /// Skew policy for --audit, JSON or YAML, or - for standard input.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, requires = "audit")]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: Option<PathBuf>,
     /// The rights for `oc skewguard audit`, and nothing else.
     #[arg(long, conflicts_with_all = ["base", "prune", "audit"])]
@@ -356,7 +359,7 @@ fn audit(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Option<Audit>, Failure
 /// Reads a policy; also returns a line that describes it. A policy with errors is refused.
 fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
     let name = named(path);
-    let bytes = read_file(path, policy::MAX_BYTES).map_err(about(path))?;
+    let bytes = read_policy(path).map_err(about(path))?;
     let report = lint(&bytes);
     let mut errors = String::new();
     for finding in &report.findings {
@@ -391,9 +394,10 @@ fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
     if content.policy_only {
         return Ok(None);
     }
-    let path = content.binary.clone().or_else(embed_build);
+    let path = content.binary.clone().or_else(embedded_agent);
     let path = path.ok_or(
-        "there is no embed build beside this program; name one with --binary, or use --policy-only",
+        "there is no skewguard-embed, the agent for nodes, beside this program: take it from the same release or build it with \
+         `dist/build embed`, and name it with --binary; or use --policy-only, where the nodes have the agent",
     )?;
     let binary = read_file(&path, MAX_BINARY)
         .and_then(|elf| Binary::new(&elf, content.compression))
@@ -401,8 +405,8 @@ fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
     Ok(Some(binary))
 }
 
-/// The agent's embed build that is installed with this program.
-fn embed_build() -> Option<PathBuf> {
+/// The agent for a MachineConfig that is installed with this program.
+fn embedded_agent() -> Option<PathBuf> {
     // Unknown without /proc, for example while an image is built.
     let this = std::env::current_exe().ok();
     let beside = this.map(|this| this.with_file_name("skewguard-embed"));

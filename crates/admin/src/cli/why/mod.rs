@@ -5,7 +5,10 @@ mod markdown;
 mod text;
 
 use super::audit::{cluster, parse_time, starter};
-use super::{Exit, Failure, Io, named, named_policy, read_once};
+use super::{
+    Exit, Failure, Io, POLICY_VARIABLE, files_and_names, named, named_policy, policy_name,
+    read_once,
+};
 use crate::audit::cluster::scripts;
 use crate::audit::{BootImageAudit, KnownBy, Objects, Origin, SetAudit, Unread, audit};
 use crate::forms::terminal::Terminal;
@@ -65,9 +68,12 @@ pub(super) struct Args {
     /// Look at this namespace alone.
     #[arg(long, short, value_name = "NAMESPACE", value_hint = clap::ValueHint::Other)]
     namespace: Option<String>,
+    /// Look at all namespaces, which is the default.
+    #[arg(long, short = 'A', conflicts_with = "namespace")]
+    all_namespaces: bool,
     /// Files of `oc get -o json` or YAML, logs of the machine-config-server, and folders and
     /// archives such as a must-gather; - is standard input.
-    #[arg(long, value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
+    #[arg(long, short = 'f', value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
     from: Vec<PathBuf>,
     /// Print a script that gathers into ./objects what --from reads, and do nothing else.
     #[arg(
@@ -84,7 +90,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, requires = "print_commands")]
     file: Option<PathBuf>,
     /// The policy by which boot images are judged, JSON or YAML. Default: what `policy init` writes.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: Option<PathBuf>,
     /// The kubeconfig to use, instead of those that oc finds; - is standard input.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -104,6 +110,7 @@ pub(super) struct Args {
         long,
         short,
         value_enum,
+        ignore_case = true,
         hide_possible_values = true,
         value_name = "text|json|markdown",
         default_value = "text"
@@ -111,31 +118,11 @@ pub(super) struct Args {
     output: Form,
 }
 
-impl Args {
-    /// The files of --from, and the names, also those behind it: the first one is a file, and what is none
-    /// is a name.
-    fn files_and_names(&self) -> (Vec<PathBuf>, Vec<String>) {
-        let mut from: Vec<PathBuf> = self.from.iter().take(1).cloned().collect();
-        let mut names = self.names.clone();
-        for value in self.from.iter().skip(1) {
-            let is_missing = matches!(value.try_exists(), Ok(false));
-            match value
-                .to_str()
-                .filter(|_| is_missing && value.as_os_str() != "-")
-            {
-                Some(name) => names.push(name.to_owned()),
-                None => from.push(value.clone()),
-            }
-        }
-        (from, names)
-    }
-}
-
 pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if args.print_commands.is_some() {
         return print_gather(args, io);
     }
-    let (from, names) = args.files_and_names();
+    let (from, names) = files_and_names(&args.from, &args.names);
     let files = from.iter().chain(&args.kubeconfig).chain(&args.policy);
     read_once(files.map(PathBuf::as_path))?;
     let policy = args.policy.as_deref().map(named_policy).transpose()?;
@@ -144,7 +131,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     let input = (from.as_slice(), names.as_slice());
     let (unread, origin) = read(args, input, &mut objects, clock, io)?;
     // An empty list is no error: it says that there is none.
-    if objects.has_no_nodes() && objects.empty_lists == 0 && objects.count() == 0 {
+    if objects.has_no_nodes() && objects.empty_lists == 0 && objects.has_only_others() {
         for unread in &unread {
             io.say(format_args!("{}: {}", unread.what, unread.why));
         }
@@ -201,7 +188,7 @@ fn read(
 /// Prints the script that gathers what --from reads.
 fn print_gather(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let has_input = args.kubeconfig.is_some() || args.context.is_some();
-    if has_input || args.policy.is_some() || !args.from.is_empty() {
+    if has_input || !args.from.is_empty() {
         io.say("this script is the same for every cluster: name --print-commands alone");
         return Ok(Exit::Usage);
     }

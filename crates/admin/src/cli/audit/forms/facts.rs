@@ -67,7 +67,10 @@ fn named<'a, K: Ord>(sets: impl Iterator<Item = (K, &'a SetAudit)>) -> Named<'a,
         all.entry(key).or_default().push(set);
     }
     let mut named: Named<'_, K> = all.into_iter().collect();
-    named.sort_by_key(|(_, sets)| sets.iter().all(|set| set.is_excepted()));
+    named.sort_by_key(|(_, sets)| {
+        let is_refused = sets.iter().any(|set| set.would_be_refused());
+        (sets.iter().all(|set| set.is_excepted()), !is_refused)
+    });
     named
 }
 
