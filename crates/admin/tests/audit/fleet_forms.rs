@@ -370,7 +370,7 @@ fn a_baseline_of_another_kind_is_named_with_the_place() {
         ("[]", ":1:"),
         (
             &alone.to_string(),
-            ": is a BootImageAudit, no BootImageAuditList",
+            ": this is a BootImageAudit, not a BootImageAuditList",
         ),
         (&other, ": this is a List, not a BootImageAuditList"),
         (
@@ -398,7 +398,7 @@ fn a_baseline_of_another_kind_is_named_with_the_place() {
     let (_, err, exit) = run(&desk.config, &["--context", "old", "--since", &old]);
     assert_eq!(exit, Exit::Failed);
     assert!(
-        err.contains(": is a BootImageAuditList, no BootImageAudit"),
+        err.contains(": this is a BootImageAuditList, not a BootImageAudit"),
         "{err}"
     );
 }
