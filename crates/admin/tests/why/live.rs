@@ -223,8 +223,6 @@ fn the_roles_have_what_is_asked_for() {
                 }
                 ["api", _, resource] => ("", "", *resource, "list", ""),
                 ["api", _, resource, name] => ("", "", *resource, "get", *name),
-                // Discovery is for everybody.
-                ["api"] => continue,
                 ["apis", group, _, resource] => (*group, "", *resource, "list", ""),
                 ["apis", group, _, resource, name] => (*group, "", *resource, "get", *name),
                 _ => panic!("{path}"),
