@@ -56,7 +56,6 @@ pub(in crate::cli) fn read(
     if is_insecure {
         io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
     }
-    let url = login.server();
     let server = runtime.block_on(login.connect(request_timeout))?;
     let mut watcher = Watcher::new(io.err);
     let kinds = match scope {
@@ -72,10 +71,18 @@ pub(in crate::cli) fn read(
     watcher.end();
     // A program for credentials that did not end is not waited for.
     runtime.shutdown_background();
+    Ok(placed(unread, login)?)
+}
+
+/// What could not be read with a login, and of which cluster; where nothing could, why, and the way there.
+pub(super) fn placed(
+    unread: Result<Vec<Unread>, String>,
+    login: login::Login,
+) -> Result<(Vec<Unread>, Origin), String> {
+    let url = login.server();
     let unread = unread.map_err(|error| {
-        let way = login.by_way_of.iter().map(|way| format!("; {way}"));
-        let error = std::iter::once(format!("{url}: {error}"));
-        error.chain(way).collect::<String>()
+        let ways = login.by_way_of.iter().map(|way| format!("; {way}"));
+        format!("{url}: {error}{}", ways.collect::<String>())
     })?;
     let origin = Origin {
         server: Some(url),

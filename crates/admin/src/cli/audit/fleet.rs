@@ -1,9 +1,9 @@
 //! `oc skewguard audit --context A,B` and `--all-contexts`: several clusters at a time.
 
-use super::cluster::SERVICE_ACCOUNT;
+use super::cluster::{SERVICE_ACCOUNT, placed};
 use super::{Args, Failure, Io, Request};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::{BootImageAudit, Origin, Unread};
+use crate::audit::{BootImageAudit, Unread};
 use crate::cli::runtime;
 use crate::clock;
 use crate::text::printable;
@@ -162,7 +162,6 @@ fn one(
     let runtime = runtime()?;
     let read = async {
         let mut login = kubeconfigs.login(asked, around).await?;
-        let url = login.server();
         let server = login.connect(args.request_timeout).await?;
         let mut was_said = false;
         let mut watch = |now: FetchProgress<'_>| {
@@ -173,16 +172,7 @@ fn one(
             }
         };
         let unread = fetch(&server, &mut objects, None, &mut watch).await;
-        let unread = unread.map_err(|error| {
-            let ways = login.by_way_of.iter().map(|way| format!("; {way}"));
-            format!("{url}: {error}{}", ways.collect::<String>())
-        })?;
-        let origin = Origin {
-            server: Some(url),
-            context: login.context,
-            ..Origin::default()
-        };
-        Ok((unread, origin))
+        placed(unread, login)
     };
     let read: Result<_, String> = runtime.block_on(read);
     // A program for credentials that did not end is not waited for.
