@@ -71,7 +71,7 @@ fn a_server_that_speaks_what_we_do_not_is_told_apart_and_the_hosts_curl_speaks_i
     });
     let said = failure(Choice::Tls, &bootstrap(&server), &event("e")).to_string();
     let nothing = "TLS failed: nothing in common (HandshakeFailure): this build speaks TLS 1.2 and 1.3 with AES-GCM over P-256 and P-384, \
-                   the embed build what the host's curl does";
+                   skewguard-embed what the host's curl does";
     assert_eq!(said, nothing);
     assert_eq!(
         send(Choice::Curl, &bootstrap(&server), &event("e")).map(|response| response.status),

@@ -116,7 +116,7 @@ fn tls(error: &rustls::Error) -> Failure {
             alert
             @ (Alert::HandshakeFailure | Alert::InsufficientSecurity | Alert::ProtocolVersion),
         ) => Failure::Tls(format!(
-            "nothing in common ({alert:?}): this build speaks TLS 1.2 and 1.3 with AES-GCM over P-256 and P-384, the embed build what the host's curl does"
+            "nothing in common ({alert:?}): this build speaks TLS 1.2 and 1.3 with AES-GCM over P-256 and P-384, skewguard-embed what the host's curl does"
         )),
         other => Failure::Tls(printable(&other.to_string())),
     }

@@ -66,6 +66,10 @@ for build in full:skewguard embed:skewguard-embed admin:kubectl-skewguard; do
     echo "licences of $name" >"$4/$name.licences.txt"
 done
 mkdir "$4/man" "$4/completions"
+mkdir -p "$4"/samples/{cluster,first-boot}
+for file in aws.json policy.json cluster/aws.json first-boot/machines.json; do
+    echo "$file" >"$4/samples/$file"
+done
 for file in man/{skewguard,kubectl-skewguard}.1 completions/{kubectl-skewguard.bash,_kubectl-skewguard,kubectl-skewguard.fish}; do
     echo "$file" >"$4/$file"
 done
@@ -119,7 +123,7 @@ END
             cd "$work/$arch-tar/skewguard-$v-$arch"
             for file in skewguard skewguard-embed kubectl-skewguard; do [[ $("./$file") == "$file $arch" ]]; done
             for file in LICENSE THIRD-PARTY-LICENCES README.md CHANGELOG.md CONTRIBUTING.md docs/install.md docs/dev/size.md docs/refused.png systemd/skewguard.service \
-                manifests/base/crd.yaml man/skewguard.1 completions/_kubectl-skewguard skewguard.catalog kubectl_complete-skewguard skewguard.cdx.json skewguard-embed.cdx.json kubectl-skewguard.cdx.json; do
+                manifests/base/crd.yaml samples/aws.json samples/policy.json samples/cluster/aws.json samples/first-boot/machines.json man/skewguard.1 completions/_kubectl-skewguard skewguard.catalog kubectl_complete-skewguard skewguard.cdx.json skewguard-embed.cdx.json kubectl-skewguard.cdx.json; do
                 [[ -s $file ]] || fail "$file is not in the tarball"
             done
         )
@@ -194,6 +198,7 @@ an_image() {
     name=$(buildah "${store[@]}" from --pull-never "$(tail -n 1 "$work/image-id")")
     mounted=$(buildah "${store[@]}" mount "$name")
     [[ $("$mounted/usr/bin/kubectl-skewguard") == "kubectl-skewguard x86_64" && -x $mounted/usr/libexec/skewguard/skewguard-embed ]]
+    diff -r "$mounted/usr/share/skewguard/samples" "$work/x86_64-tar/skewguard-$release_version-x86_64/samples"
     [[ $(buildah "${store[@]}" inspect --format '{{.OCIv1.Architecture}} {{.OCIv1.Config.Entrypoint}}' "$name") == "amd64 [/usr/bin/kubectl-skewguard]" ]]
 }
 
@@ -201,6 +206,6 @@ if needs root git:git rpmbuild:rpm rpm2cpio:rpm2cpio python3:python3 buildah:bui
     check "a checkout with its tag" released
     check "a stand-in for the build" stubbed
     check "dist/release writes what it says, twice the same, whoever calls it" what_is_released
-    check "the container image is one, and has both binaries" an_image
+    check "the container image is one, and has both binaries and the samples" an_image
     check "dist/release refuses a dirty tree, a missing tag, one that no maintainer signed, another version, no changelog" what_is_not_released
 fi
