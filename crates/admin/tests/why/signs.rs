@@ -216,3 +216,48 @@ fn a_set_that_makes_no_machine_and_says_nothing_is_told() {
         assert_eq!(report(set(other))["machines"], json!([]));
     }
 }
+
+const SECRET: &str = "GET https://eve:S3cretPW@img.example.com/x?token=QTOKEN failed";
+
+/// A daemon's own reason, a line that nobody knows and what a node told are others' words, too.
+#[test]
+fn no_text_of_others_has_a_urls_secrets() {
+    let gather = Gather::of("node-not-ready");
+    let path = gather
+        .dir
+        .path()
+        .join("cluster-scoped-resources/core/nodes/ip-10-0-16-37.ec2.internal.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let text = text.replace(
+        "openshift.io/reason: ''",
+        &format!("openshift.io/reason: '{SECRET}'"),
+    );
+    let text = text.replace("openshift.io/state: Done", "openshift.io/state: Degraded");
+    std::fs::write(&path, text).unwrap();
+    let told = format!(
+        "2026-08-20T09:58:00Z I0820 09:58:00.000000       1 x.go:1] Received failure report: pool=worker node=ip-10-0-16-37 stage={SECRET}\n2026-08-20T09:58:00Z I0820 09:58:00.000000       1 x.go:1] new: {SECRET}\n"
+    );
+    gather.change(|n, text| if n == 0 { text + &told } else { text });
+    let first = Gather::of("first-boot");
+    first.change(|n, text| if n == 0 { text + &told } else { text });
+    std::fs::remove_dir_all(first.dir.path().join("namespaces/skewguard")).unwrap();
+    for (gather, said) in [(&gather, "Degraded"), (&first, "as it told")] {
+        for form in ["text", "json", "markdown"] {
+            let cluster = format!("{DATA}/cluster");
+            let (out, err, exit) = why(&[&cluster, gather.path()], &["-o", form]);
+            assert_eq!(exit, Exit::Done, "{err}");
+            let plain = out.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(
+                plain.contains("//img.example.com/x failed"),
+                "{form}: {out}"
+            );
+            assert!(plain.contains(said), "{form}: {out}");
+            for secret in ["S3cretPW", "QTOKEN", "eve"] {
+                assert!(
+                    !out.contains(secret) && !err.contains(secret),
+                    "{form}: {out}"
+                );
+            }
+        }
+    }
+}

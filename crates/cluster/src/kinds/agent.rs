@@ -49,6 +49,7 @@ struct DebugInfo {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Progress {
+    #[serde(deserialize_with = "message_if_any")]
     current_stage: Option<String>,
 }
 

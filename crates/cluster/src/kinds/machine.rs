@@ -88,7 +88,9 @@ struct Bootstrap {
 pub struct Status {
     phase: Option<String>,
     last_updated: Time,
+    #[serde(deserialize_with = "message_if_any")]
     error_reason: Option<String>,
+    #[serde(deserialize_with = "message_if_any")]
     failure_reason: Option<String>,
     #[serde(deserialize_with = "message_if_any")]
     error_message: Option<String>,

@@ -3,6 +3,7 @@
 use crate::lenient::{self, message};
 use crate::moment::{Moment, Time};
 use crate::names::full_name;
+use crate::secrets::without_secrets;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -106,7 +107,7 @@ impl ObjectMeta {
     }
 
     pub fn annotation(&self, name: &str) -> Option<String> {
-        said(&self.annotations, name)
+        said(&self.annotations, name).map(|text| without_secrets(&text))
     }
 }
 
@@ -127,6 +128,7 @@ pub struct Condition {
     #[serde(rename = "type")]
     pub kind: String,
     pub status: String,
+    #[serde(deserialize_with = "message")]
     pub reason: String,
     #[serde(deserialize_with = "message")]
     pub message: String,

@@ -5,6 +5,7 @@ use super::matching::{Matching, Pending};
 use super::server_line::{Line, PeerAddress, read, split};
 use super::server_log::{MAX_TEXT, Outcome, Request, ServerLogs, Source};
 use crate::moment::{Moment, year};
+use crate::secrets::without_secrets;
 use crate::text::printable_up_to;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
@@ -106,7 +107,7 @@ impl ServerLogs {
         }
         let known = self.told.entry(node).or_insert((at, String::new()));
         if at >= known.0 {
-            *known = (at, printable_up_to(what, MAX_TEXT));
+            *known = (at, printable_up_to(&without_secrets(what), MAX_TEXT));
         }
     }
 }
@@ -211,7 +212,8 @@ impl<'a> Reading<'a> {
                 self.logs.unknown += 1;
                 self.logs.last_odd = self.logs.last_odd.max(Some(newest));
                 if self.logs.unknown_sample.is_none() {
-                    self.logs.unknown_sample = Some(printable_up_to(message, 100));
+                    self.logs.unknown_sample =
+                        Some(printable_up_to(&without_secrets(message), 100));
                 }
             }
             Line::Start(_) | Line::Bootstrap | Line::Known | Line::Unknown => {}
