@@ -21,6 +21,8 @@ pub(super) struct Cmdline {
     pub(super) skewguard: Option<String>,
     /// `ignition.firstboot`: the very first boot of an installation, and none later.
     pub(super) first_boot: bool,
+    /// `fips=`, which the kernel reads as a number: FIPS mode. Absent where there is no line.
+    pub(super) fips: Option<bool>,
     /// Part of the line is not UTF-8, and `ostree=` is or may be in that part.
     pub(super) ostree_is_lost: bool,
 }
@@ -41,6 +43,7 @@ pub(super) fn parse(line: &str) -> Cmdline {
             .map(text::printable),
         skewguard: last("skewguard").map(str::to_owned),
         first_boot: has(line, "ignition.firstboot"),
+        fips: (!line.is_empty()).then(|| last("fips") == Some("1")),
         ostree_is_lost: false,
     }
 }
@@ -74,6 +77,7 @@ pub(super) fn load(root: &Root, warnings: &mut Vec<String>) -> Result<Cmdline, F
     let line = parse(&line);
     Ok(Cmdline {
         ostree_is_lost: damaged && line.ostree.as_deref().is_none_or(is_damaged),
+        fips: line.fips.filter(|on| *on || !damaged),
         ..line
     })
 }

@@ -8,7 +8,7 @@ use super::record::is_certified;
 use super::snapshot::Doubts;
 use super::{FileError, KUBELET_KUBECONFIG, Node, machine, policy, user_file};
 use crate::text;
-use crate::verdict::{Deployment, Facts, PolicyInput, Stage, TargetInput};
+use crate::verdict::{Deployment, Facts, Machine, PolicyInput, Stage, TargetInput};
 use std::path::Path;
 
 /// The config that the Machine Config Daemon applied last. Some releases write it before the
@@ -84,7 +84,10 @@ pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileEr
             image: None,
         };
         let is_first_run = node.installation.is_new;
-        facts.machine = machine::load(node.root, record, is_first_run, &mut warnings);
+        facts.machine = Machine {
+            fips: node.line.fips,
+            ..machine::load(node.root, record, is_first_run, &mut warnings)
+        };
     }
     facts.warnings = warnings;
     Ok(facts)

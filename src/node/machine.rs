@@ -81,6 +81,7 @@ pub(super) fn load(
         boot_free_mib: free,
         secure_boot,
         shim,
+        ..Machine::default()
     }
 }
 

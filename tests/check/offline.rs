@@ -265,6 +265,109 @@ fn an_ibm_z_is_not_refused_for_its_shim() {
     }
 }
 
+/// What the kernel was told decides, and the last time that it was told.
+#[test]
+fn a_node_in_fips_mode_has_the_issues_of_fips_mode() {
+    let issue = "boot image has known issue Hangs: it hangs";
+    let none = "boot image has none of the policy's 1 known issues";
+    let unknown = "Hangs: it is unknown whether the node is in FIPS mode";
+    let policy = POLICY.replace(
+        "}]}",
+        r#"}],"knownIssues":[{"id":"Hangs","images":{"rhelMajors":[9]},"when":{"fips":true},"reason":"it hangs"}]}"#,
+    );
+    let node = tempfile::tempdir().expect("tempdir");
+    copy_tree(&tree("rhcos-9.6-allowed"), node.path());
+    let policy = write(node.path(), "policy.json", &policy);
+    let cmdline = node.path().join("proc/cmdline");
+    let before = std::fs::read(&cmdline).expect("read");
+    for (argument, fips, result, message) in [
+        (&b" fips=1"[..], Some(true), "Fail", issue),
+        (b" fips=1 fips=0", Some(false), "Pass", none),
+        (b" fips=0 fips=1", Some(true), "Fail", issue),
+        (b" fips=1 x=\xff", Some(true), "Fail", issue),
+        (b"", Some(false), "Pass", none),
+        (b" fips", Some(false), "Pass", none),
+        (b" fips=", Some(false), "Pass", none),
+        (b" xfips=1 fips=10", Some(false), "Pass", none),
+        // Any byte of it may be wrong.
+        (b" fips=\xff", None, "NotEvaluated", unknown),
+    ] {
+        let shown = String::from_utf8_lossy(argument);
+        let line = [before.trim_ascii_end(), argument, b"\n"].concat();
+        std::fs::write(&cmdline, line).expect("written");
+        let (code, json) = check_json(node.path(), &["--policy", &policy]);
+        assert_eq!(json["machine"]["fips"].as_bool(), fips, "{shown}");
+        let mut findings = json["findings"].as_array().expect("a list").iter();
+        let finding = findings.find(|finding| finding["rule"] == "KnownIssue");
+        let finding = finding.expect("one");
+        assert_eq!(
+            (finding["result"].as_str(), finding["message"].as_str()),
+            (Some(result), Some(message)),
+            "{shown}"
+        );
+        assert_eq!(code, if result == "Fail" { 3 } else { 0 }, "{shown}");
+    }
+    std::fs::remove_file(&cmdline).expect("removed");
+    let (_, json) = check_json(node.path(), &["--policy", &policy]);
+    assert!(json["machine"].get("fips").is_none());
+    // The aleph of another node says nothing of its mode, nor does this node's command line.
+    let empty = tempfile::tempdir().expect("tempdir");
+    let aleph = write(
+        empty.path(),
+        "aleph.json",
+        r#"{"version":"9.6.20251113-0"}"#,
+    );
+    std::fs::write(&cmdline, "fips=1\n").expect("written");
+    let (_, json) = check_json(node.path(), &["--policy", &policy, "--aleph", &aleph]);
+    assert!(json["findings"].to_string().contains(unknown));
+}
+
+/// The shipped issue warns, and lets the node go on.
+#[test]
+fn the_shipped_issue_of_fips_mode_warns() {
+    let node = tempfile::tempdir().expect("tempdir");
+    copy_tree(&tree("rhcos-9.6-allowed"), node.path());
+    let starter = write(
+        node.path(),
+        "policy.json",
+        &skewguard_admin::lint::starter::STARTER,
+    );
+    let cmdline = node.path().join("proc/cmdline");
+    let before = std::fs::read_to_string(&cmdline).expect("read");
+    let aleph = node.path().join("sysroot/.aleph-version.json");
+    let release = node.path().join("usr/lib/os-release");
+    let os = std::fs::read_to_string(&release).expect("read");
+    let judged = |argument: &str, version: &str| {
+        std::fs::write(&cmdline, format!("{} {argument}\n", before.trim_end())).expect("written");
+        std::fs::remove_file(&aleph).expect("removed");
+        std::fs::write(&aleph, format!("{{\"build\":\"{version}\"}}")).expect("written");
+        std::fs::write(&release, os.replace("9.6.20251023-0", version)).expect("written");
+        let (code, json) = check_json(node.path(), &["--policy", &starter]);
+        assert_eq!(json["bootImage"]["version"].as_str(), Some(version));
+        assert_eq!((code, json["action"].as_str()), (0, Some("Proceed")));
+        let findings = json["findings"].as_array().expect("a list").clone();
+        let mut warned = findings
+            .iter()
+            .filter(|finding| finding["result"] == "Warn");
+        warned.next().map(|finding| finding["issue"].clone())
+    };
+    let issue = Some("IgnitionFailsInFIPSMode".into());
+    assert_eq!(judged("fips=1", "9.6.20251113-0"), issue);
+    assert_eq!(judged("fips=1", "9.6.20251023-0"), issue);
+    assert_eq!(judged("fips=1", "9.6.20250523-0"), issue);
+    for fixed in [
+        "9.6.20251212-1",
+        "9.6.20260112-0",
+        "418.94.202511191518-0",
+        "10.2.20260715-0",
+        "412.86.202209302317-0",
+    ] {
+        assert_eq!(judged("fips=1", fixed), None, "{fixed}");
+    }
+    assert_eq!(judged("fips=0", "9.6.20251113-0"), None);
+    assert_eq!(judged("", "9.6.20251113-0"), None);
+}
+
 /// Two releases of one code base, with one limit each.
 #[test]
 fn a_limit_of_5_0_is_not_that_of_4_23() {

@@ -23,6 +23,7 @@ fn old_machine() -> Machine {
         cpu: Some("x86-64-v2".to_owned()),
         boot_free_mib: Some(96),
         secure_boot: Some(true),
+        fips: Some(true),
         shim: Some("15.6-1.el9".to_owned()),
     }
 }

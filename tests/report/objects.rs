@@ -251,6 +251,7 @@ fn a_node_says_what_its_machine_was_born_with() {
         cpu: Some("x86-64-v2".to_owned()),
         boot_free_mib: Some(96),
         secure_boot: Some(true),
+        fips: Some(true),
         shim: Some("15.6-1.el9".to_owned()),
     };
     let patch = serde_json::to_string_pretty(&NodePatch::new(&verdict)).unwrap();

@@ -149,6 +149,7 @@ fn is_limit_for(policy: &Policy, index: usize, own: &OwnImages, pool: Option<&st
         platform: platforms.map(String::as_str),
         architecture: Some(own.architecture),
         secure_boot: limit.when.secure_boot,
+        fips: limit.when.fips,
         family,
         okd: Some(family != Some(OsFamily::Rhcos)),
     };

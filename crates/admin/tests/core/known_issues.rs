@@ -191,12 +191,18 @@ fn updates_are_broken_where_it_was_seen() {
 fn the_shipped_issues_are_found_where_they_were_seen() {
     let starter = parse(STARTER.as_bytes()).unwrap();
     assert_eq!(starter.warnings, [""; 0]);
-    let found = |image: &str, release: &str, platform: &str, secure_boot: bool| -> Vec<String> {
+    let found = |image: &str,
+                 release: &str,
+                 platform: &str,
+                 secure_boot: bool,
+                 fips: bool|
+     -> Vec<String> {
         let facts = Facts {
             platform: Some(platform.to_owned()),
             machine: Machine {
                 architecture: Some("x86_64".to_owned()),
                 secure_boot: Some(secure_boot),
+                fips: Some(fips),
                 ..Machine::default()
             },
             ..node(image, release, starter.clone())
@@ -268,9 +274,26 @@ fn the_shipped_issues_are_found_where_they_were_seen() {
         ),
     ] {
         assert_eq!(
-            found(image, release, platform, secure_boot),
+            found(image, release, platform, secure_boot, false),
             issues,
             "{image} {release} {platform}"
         );
+    }
+    for (image, has) in [
+        ("9.6.20251113-0", true),
+        ("9.6.20251023-0", true),
+        ("9.6.20251212-1", false),
+        ("9.6.20260112-0", false),
+        ("9.8.20260715-1", false),
+        ("10.0.20250628-0", false),
+        ("418.94.202602022246-0", false),
+        ("412.86.202301311551-0", false),
+    ] {
+        let issues: &[&str] = if has {
+            &["IgnitionFailsInFIPSMode"]
+        } else {
+            &[]
+        };
+        assert_eq!(found(image, "4.21.3", "aws", true, true), issues, "{image}");
     }
 }

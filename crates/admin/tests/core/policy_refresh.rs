@@ -51,9 +51,11 @@ skewguard: replaced VSphereOrderingCycle: it differs in effect from the one that
     // Its limit is the author's.
     let mistakes = lint(out.as_bytes()).findings.into_iter();
     let mistakes: Vec<_> = mistakes.map(|finding| finding.mistake).collect();
-    assert_eq!(mistakes, ["OldReleasesRefused"]);
+    // An issue that it had not is not added: its author may have left it out.
+    assert_eq!(mistakes, ["OldReleasesRefused", "KnownIssueMissing"]);
     // The same as `policy init` has, and nothing else is touched.
-    let of_init: Vec<Value> = issues(&STARTER);
+    let mut of_init: Vec<Value> = issues(&STARTER);
+    of_init.retain(|issue| issue["id"] != "IgnitionFailsInFIPSMode");
     assert_eq!(issues(&out), of_init);
     let [mut before, mut after]: [Value; 2] =
         [&stale, &out].map(|text| serde_json::from_str(text).unwrap());

@@ -94,6 +94,7 @@ pub const WHEN: &[&str] = &[
     "platforms",
     "architectures",
     "secureBoot",
+    "fips",
     "osFamilies",
     "okd",
 ];

@@ -15,6 +15,7 @@ pub struct When {
     pub architectures: Option<Vec<String>>,
     /// On, without `architectures`, it is UEFI's alone: on IBM Z it would be secure IPL.
     pub secure_boot: Option<bool>,
+    pub fips: Option<bool>,
     /// Of the boot image.
     pub os_families: Option<Vec<OsFamily>>,
     /// Tells whether the target is a release of OKD.
@@ -27,6 +28,8 @@ pub struct Circumstances<'a> {
     pub platform: Option<&'a str>,
     pub architecture: Option<&'a str>,
     pub secure_boot: Option<bool>,
+    /// The node runs in FIPS mode, or will.
+    pub fips: Option<bool>,
     pub family: Option<OsFamily>,
     pub okd: Option<bool>,
 }
@@ -74,6 +77,12 @@ impl When {
                 "the architecture is unknown",
             ),
             secure_boot,
+            holds(
+                self.fips.as_ref(),
+                node.fips,
+                |wanted, on| *wanted == on,
+                "it is unknown whether the node is in FIPS mode",
+            ),
             holds(
                 self.os_families.as_ref(),
                 node.family,
@@ -124,6 +133,7 @@ pub(super) fn when(at: &Located<'_>) -> (When, Option<String>) {
     take(names("platforms").map(|names| when.platforms = names));
     take(names("architectures").map(|names| when.architectures = names));
     take(field(&object, "secureBoot", Located::read).map(|on| when.secure_boot = on));
+    take(field(&object, "fips", Located::read).map(|on| when.fips = on));
     take(field(&object, "osFamilies", os_families).map(|families| when.os_families = families));
     take(field(&object, "okd", Located::read).map(|okd| when.okd = okd));
     (when, wrong)

@@ -166,6 +166,9 @@ pub struct Machine {
     pub boot_free_mib: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secure_boot: Option<bool>,
+    /// FIPS mode, which is set when a cluster is installed, and never changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fips: Option<bool>,
     /// The shim on the EFI system partition: version and release of its package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shim: Option<String>,

@@ -47,6 +47,7 @@ impl<'a> Node<'a> {
             platform: self.platform,
             architecture: self.machine.architecture.as_deref(),
             secure_boot: self.machine.secure_boot,
+            fips: self.machine.fips,
             family: self.subject.version.and_then(ImageVersion::os_family),
             okd: self.okd,
         }

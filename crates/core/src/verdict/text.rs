@@ -111,6 +111,7 @@ fn machine(machine: &Machine) -> Option<String> {
         cpu,
         boot_free_mib,
         secure_boot,
+        fips,
         shim,
     } = machine;
     let known: Vec<String> = [
@@ -118,6 +119,7 @@ fn machine(machine: &Machine) -> Option<String> {
         cpu.clone().or_else(|| architecture.clone()),
         boot_free_mib.map(|free| format!("{free} MiB free in /boot")),
         secure_boot.map(|on| format!("Secure Boot {}", if on { "on" } else { "off" })),
+        fips.filter(|on| *on).map(|_| "FIPS mode".to_owned()),
         shim.as_ref().map(|shim| format!("shim {shim}")),
     ]
     .into_iter()

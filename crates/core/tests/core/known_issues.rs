@@ -20,6 +20,7 @@ fn facts(issue: &Value, image: &str, release: &str) -> Facts {
         machine: Machine {
             architecture: Some("x86_64".to_owned()),
             secure_boot: Some(true),
+            fips: Some(false),
             ..Machine::default()
         },
         ..node(
@@ -210,6 +211,22 @@ fn an_issue_refuses_the_nodes_that_have_it() {
             "4.22.0",
             none,
         ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "fips": true }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            none,
+        ),
+        (
+            below(),
+            ">=4.22.0",
+            json!({ "fips": false }),
+            "414.92.202310210434-0",
+            "4.22.0",
+            "Fail want OCP 4.15.0 or newer: boot image has known issue Hangs: it hangs",
+        ),
     ] {
         let issue = issue(images, targets, when);
         let verdict = decide(&facts(&issue, image, release));
@@ -237,6 +254,7 @@ fn what_is_not_known_makes_an_issue_one_that_is_not_evaluated() {
     for (pointer, value) in [
         ("/when/clouds", json!(["aws"])),
         ("/when/secureBoot", json!("yes")),
+        ("/when/fips", json!("true")),
         ("/when/platforms", json!("aws")),
         ("/images/belowKernel", json!("5.14")),
         ("/images/belowOCPVersion", json!(4.15)),
@@ -290,13 +308,17 @@ fn what_is_not_known_makes_an_issue_one_that_is_not_evaluated() {
             |facts| facts.machine.secure_boot = None,
             "it is unknown whether Secure Boot is on",
         ),
+        (
+            |facts| facts.machine.fips = None,
+            "it is unknown whether the node is in FIPS mode",
+        ),
         (|facts| facts.boot_image = None, "the boot image is unknown"),
         (
             |facts| facts.target = TargetInput::Absent,
             "the target release is unknown",
         ),
     ] {
-        let when = json!({ "platforms": ["aws"], "architectures": ["x86_64"], "secureBoot": true });
+        let when = json!({ "platforms": ["aws"], "architectures": ["x86_64"], "secureBoot": true, "fips": false });
         let issue = issue(json!({ "belowOCPVersion": "4.15.0" }), ">=4.22.0", when);
         let mut facts = facts(&issue, image, release);
         assert_eq!(decide(&facts).reason, Reason::KnownIssue);

@@ -223,6 +223,10 @@ fn conditions_narrow_a_limit() {
             "0",
         ),
         (
+            json!([any, when(json!({ "fips": true }))]),
+            "1: it is unknown whether the node is in FIPS mode",
+        ),
+        (
             json!([any, when(json!({ "okd": true }))]),
             "1: it is unknown whether the target is OKD",
         ),
