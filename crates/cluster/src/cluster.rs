@@ -4,6 +4,7 @@
 use crate::files::staged::Staged;
 use crate::kinds::agent::Agent;
 use crate::kinds::event::Event;
+use crate::kinds::fips::Fips;
 use crate::kinds::health_check::HealthCheck;
 use crate::kinds::host::Host;
 use crate::kinds::image::{self, Image};
@@ -28,12 +29,16 @@ use crate::known_by::KnownBy;
 use crate::logs::ignition_server::IgnitionServers;
 use crate::logs::server_log::ServerLogs;
 use crate::moment::Moment;
+use crate::text::is_dns_name;
 use crate::unread::Unread;
 use crate::version::ImageVersion;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
+
+/// At most so many ConfigMaps of NodePools are asked for one by one.
+const MOST_POOL_CONFIGS: usize = 50;
 
 /// At most this many Events are kept: the first ones.
 const MAX_EVENTS: usize = 50_000;
@@ -97,6 +102,8 @@ pub struct Cluster {
     pub pools: BTreeSet<String>,
     /// The stream of each MachineConfigPool that names one.
     pub pool_streams: BTreeMap<String, String>,
+    /// FIPS mode by MachineConfigs.
+    pub fips: Fips,
     /// The stream of the pools that name none.
     pub default_stream: Option<String>,
     pub managed: Option<ManagedBootImages>,
@@ -199,6 +206,21 @@ impl Cluster {
             is_live,
             ..Self::default()
         }
+    }
+
+    /// Namespace and name of the ConfigMaps that say what NodePools without a pin ask for.
+    pub fn pool_configs_to_read(&self) -> Vec<(String, String)> {
+        let unpinned = self.node_pools.iter().filter(|pool| pool.pinned.is_none());
+        let all = unpinned.flat_map(|pool| {
+            let namespace = &pool.metadata.namespace;
+            let names = pool.config.iter();
+            names.map(move |name| (namespace.clone(), name.clone()))
+        });
+        let is_plain = |(namespace, name): &(String, String)| {
+            is_dns_name(namespace, 63) && is_dns_name(name, 253)
+        };
+        let names: BTreeSet<_> = all.filter(is_plain).collect();
+        names.into_iter().take(MOST_POOL_CONFIGS).collect()
     }
 
     /// The time that it shows: of a live cluster, when it was read; else the newest time in it, if there is

@@ -108,6 +108,76 @@ fn a_label_that_another_node_contradicts_refuses_nothing() {
     );
 }
 
+/// Neither label is more than the other where nothing refuses today.
+#[test]
+fn a_contradicted_label_is_no_version_without_a_policy() {
+    let from = "tests/data/cases/label-of-one-node";
+    let [one, other] = ["410.8.20190520.0", OLD];
+    for form in [
+        "json", "text", "wide", "html", "markdown", "junit", "csv", "sarif", "yaml",
+    ] {
+        let (out, err, exit) = audit(&["--from", from, "-o", form]);
+        assert_eq!((err.as_str(), exit), ("", Exit::Unknown), "{form}");
+        for label in [one, other] {
+            assert!(out.contains(label), "{form}: {label}: {out}");
+        }
+    }
+    let (out, ..) = audit(&["--from", from, "-o", "json"]);
+    let found: Value = serde_json::from_str(&out).unwrap();
+    let set = &found["sets"][0];
+    assert_eq!(set["verdict"], "Undetermined");
+    assert_eq!(
+        (set.get("bootImage"), set.get("refusedFrom")),
+        (None, None),
+        "{set}"
+    );
+    let says = format!(
+        "Node c1-worker-2 says {one}, and Node c1-worker-1, made from the same image, {other}"
+    );
+    assert!(set["message"].as_str().unwrap().contains(&says), "{set}");
+    let (text, ..) = audit(&["--from", from]);
+    assert!(!text.contains("allowed"), "{text}");
+}
+
+/// An image that was replaced by a newer one, under its name, is the newer one: unless both are refused later.
+#[test]
+fn a_replaced_image_is_the_newer_one_where_nothing_refuses_it() {
+    for (labels, verdict, version) in [
+        (&[OLD, NEW][..], "Allowed", Some(NEW)),
+        (&[OLDER, OLD], "Undetermined", None),
+        (&[NEW, OLD], "Undetermined", None),
+        (
+            &["9.6.20250826-1", NEW, "9.6.20250826-1"],
+            "Undetermined",
+            None,
+        ),
+        (&[OLD, OLD], "Allowed", Some(OLD)),
+    ] {
+        let items = [vec![version_of("4.21.3")], labelled(labels)].concat();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("objects.json");
+        std::fs::write(&path, list(items)).unwrap();
+        let (out, err, _) = audit(&["--from", path.to_str().unwrap(), "-o", "json"]);
+        let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+        let set = &found["sets"][0];
+        assert_eq!(
+            (
+                set["verdict"].as_str(),
+                set["bootImage"]["version"].as_str()
+            ),
+            (Some(verdict), version),
+            "{labels:?}: {set}"
+        );
+        let later = set["refusedFrom"].as_str();
+        assert_eq!(later.is_some(), version == Some(OLD), "{labels:?}: {set}");
+    }
+}
+
+fn version_of(release: &str) -> Value {
+    json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": { "name": "version" },
+        "status": { "desired": { "version": release } } })
+}
+
 /// A set whose image only its nodes know, with these labels, the oldest node first.
 fn labelled(labels: &[&str]) -> Vec<Value> {
     let provider = aws("ami-0123456789abcdef0");

@@ -7,6 +7,7 @@ mod births;
 mod claims;
 mod effects;
 mod evidence;
+mod fips;
 mod fixtures;
 mod fleet;
 mod fleet_forms;

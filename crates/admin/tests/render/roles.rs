@@ -39,6 +39,14 @@ fn of_kind(kind: &Kind) -> Vec<Right> {
     match kind.which {
         Which::All => vec![list(None)],
         Which::In(namespaces) => namespaces.iter().map(|all| list(Some(*all))).collect(),
+        Which::Named(names) => {
+            let get = |name: &&str| Right {
+                name: Some((*name).to_owned()),
+                verb: "get",
+                ..list(None)
+            };
+            names.iter().map(get).collect()
+        }
         Which::One(namespace, name) => vec![Right {
             name: Some(name.to_owned()),
             verb: "get",

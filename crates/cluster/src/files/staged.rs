@@ -112,6 +112,12 @@ fn without_ballast(is_managed: bool, object: &Value) -> Value {
             fields.remove(field);
         }
     }
+    // The files of a node, in a MachineConfig: large, and nobody's business.
+    if object.pointer("/spec/config/ignition").is_some()
+        && let Some(spec) = object.pointer_mut("/spec").and_then(Value::as_object_mut)
+    {
+        spec.remove("config");
+    }
     object
 }
 

@@ -179,7 +179,13 @@ pub fn pool(all: &mut Cluster, object: &Value) -> Vec<String> {
     let name = text_at(object, "/metadata/name");
     let stream = text_at(object, "/spec/osImageStream/name");
     all.pool_streams.extend(name.clone().zip(stream));
+    all.fips.add_pool(object);
     all.pools.extend(name);
+    FIT
+}
+
+pub fn machine_config(all: &mut Cluster, object: &Value) -> Vec<String> {
+    all.fips.add_config(object);
     FIT
 }
 

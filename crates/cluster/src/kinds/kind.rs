@@ -33,6 +33,8 @@ pub enum Which {
     All,
     /// The one of this name, in a namespace if the kind has them.
     One(Option<&'static str>, &'static str),
+    /// Those of these names, where the kind has no namespaces.
+    Named(&'static [&'static str]),
     /// Those in these namespaces.
     In(&'static [&'static str]),
     /// The pods of a namespace with this label, and the log of this container.
@@ -78,6 +80,12 @@ impl Kind {
     /// Only the object of this name.
     pub(super) const fn one(mut self, namespace: Option<&'static str>, name: &'static str) -> Self {
         self.which = Which::One(namespace, name);
+        self
+    }
+
+    /// Only the objects of these names.
+    pub(super) const fn named(mut self, names: &'static [&'static str]) -> Self {
+        self.which = Which::Named(names);
         self
     }
 
@@ -152,6 +160,17 @@ impl Kind {
         };
         match self.which {
             Which::All => vec![request(name, self.path(version, None), None)],
+            Which::Named(names) => {
+                let one = |one: &&str| Request {
+                    is_list: false,
+                    ..request(
+                        name.clone(),
+                        format!("{}/{one}", self.path(version, None)),
+                        None,
+                    )
+                };
+                names.iter().map(one).collect()
+            }
             Which::In(namespaces) => namespaces.iter().map(|all| of_namespace(all)).collect(),
             Which::Logs(namespace, ..) => vec![of_namespace(namespace)],
             Which::One(namespace, one) => {
@@ -171,7 +190,7 @@ impl Kind {
     /// The namespaces whose objects alone are read.
     pub(super) fn namespaces(&self) -> Vec<&'static str> {
         match self.which {
-            Which::All | Which::One(None, _) => Vec::new(),
+            Which::All | Which::One(None, _) | Which::Named(_) => Vec::new(),
             Which::One(Some(namespace), _) | Which::Logs(namespace, ..) => vec![namespace],
             Which::In(namespaces) => namespaces.to_vec(),
         }

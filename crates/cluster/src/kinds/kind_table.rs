@@ -104,6 +104,15 @@ pub const KINDS: &[Kind] = &[
         keep::pool,
     )
     .complete(),
+    // Rendered ones are large, and have the files of a node.
+    Kind::all(
+        MACHINE_CONFIG,
+        "v1",
+        "machineconfigs",
+        "MachineConfig",
+        keep::machine_config,
+    )
+    .named(&super::fips::OF_INSTALLER),
     Kind::all(
         CLUSTER_API,
         "",

@@ -5,6 +5,7 @@ pub mod certificate;
 pub mod event;
 pub mod fields;
 pub mod file_names;
+pub mod fips;
 pub mod groups;
 pub mod health_check;
 pub mod host;

@@ -96,6 +96,7 @@ struct BootImage {
 #[serde(default, rename_all = "camelCase")]
 struct Born {
     secure_boot: Option<bool>,
+    fips: Option<bool>,
     shim: Option<String>,
     cpu: Option<String>,
     #[serde(rename = "bootFreeMiB")]
@@ -201,6 +202,7 @@ fn verdict(node: &Value) -> Verdict {
 fn born_with(machine: Born) -> Option<Box<BornWith>> {
     let born_with = BornWith {
         secure_boot: machine.secure_boot,
+        fips: machine.fips,
         shim: machine.shim,
         cpu: machine.cpu,
         boot_free_mib: machine.boot_free_mib.and_then(|free| free.try_into().ok()),

@@ -40,6 +40,9 @@ impl Kind {
         let (name, plural) = (self.name(), self.plural);
         match (self.which, self.purpose) {
             (Which::All, _) => format!("gather {name} -A\n"),
+            (Which::Named(names), _) => {
+                format!("gather {name} --ignore-not-found {}\n", names.join(" "))
+            }
             (Which::One(None, one), Purpose::Sets) => format!("gather {name} {one}\n"),
             (Which::One(Some(namespace), one), Purpose::Sets) => {
                 format!("gather {name} -n {namespace} {one}\n")

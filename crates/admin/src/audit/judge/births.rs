@@ -9,6 +9,7 @@ use crate::audit::results::birth::BirthAudit;
 use crate::audit::results::by_release;
 use crate::audit::results::set::NodeCount;
 use crate::policy::KnownIssue;
+use crate::verdict::Machine as BornWith;
 use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
 use crate::version::{ImageVersion, OcpMinor};
 use std::collections::BTreeMap;
@@ -51,7 +52,11 @@ pub(crate) fn births(
     let sets = Sets::new(lookup);
     for node in &objects.nodes {
         let image = sets.birth_of(node);
-        let machine = node.machine();
+        let pool = node.pool.as_deref().filter(|_| node.node_pool.is_none());
+        let machine = BornWith {
+            fips: (pool.and_then(|pool| objects.fips.of(pool))).or(node.machine().fips),
+            ..node.machine()
+        };
         let judge = |version: Option<&ImageVersion>| {
             update_issues(
                 &issues,

@@ -23,6 +23,8 @@ pub(crate) struct Set {
     pub(crate) pinned: Option<String>,
     /// A node pool's config asks for runc; `None` where not all of it was read.
     pub(crate) runc: Option<bool>,
+    /// Its nodes are in FIPS mode, by its pool's MachineConfigs.
+    pub(crate) fips: Option<bool>,
     /// A node pool's stream by its own status.
     pub(crate) stream_now: Option<String>,
     /// The Machine Config Operator is kept from it by something about the set.

@@ -3,7 +3,7 @@
 use super::change::{Change, Remedy};
 use super::effect::{self, effects};
 use super::estimate;
-use super::horizon::later;
+use super::horizon::{Later, later};
 use super::image_versions::Lookup;
 use super::issues;
 use super::known_version::KnownVersion;
@@ -37,6 +37,7 @@ pub(crate) fn judge(
     takes_estimates: bool,
 ) -> (SetAudit, Verdict) {
     upkeep::add_stream(&mut set, release);
+    set.fips = fips(&set, lookup);
     let known = without_claim(&mut set, policy, release);
     let mut verdict = by_what_is_known(&set, known.as_ref(), policy, release);
     match &known {
@@ -96,8 +97,16 @@ pub(crate) fn judge(
     (row, verdict)
 }
 
-/// What is known of its image. A claim is none of it: a report, and a node's label that would refuse the
-/// next node while another node of the image says otherwise.
+/// FIPS mode of its nodes. A NodePool's are of another cluster, with MachineConfigs of its own.
+fn fips(set: &Set, lookup: &Lookup<'_>) -> Option<bool> {
+    let pool = set.image.pool.as_deref();
+    let is_here = (set.kind, set.group) != (NODE_POOL, HYPERSHIFT);
+    lookup.objects.fips.of(pool.filter(|_| is_here)?)
+}
+
+/// What is known of its image. A claim is none of it: a report, and a node's label while another node of the
+/// image says otherwise, where it would refuse the next node, today or later, or where the other names a
+/// newer one: nobody puts an older image in its place.
 fn without_claim(
     set: &mut Set,
     policy: &PolicyInput,
@@ -107,9 +116,11 @@ fn without_claim(
     let Some(claim) = known.claim.clone() else {
         return Some(known);
     };
-    let refuses =
-        || verdict(set, Some(&known.version), policy, release).verdict == Outcome::Refused;
-    if known.by != KnownBy::Report && !refuses() {
+    let refuses = || {
+        verdict(set, Some(&known.version), policy, release).verdict == Outcome::Refused
+            || refused_later(set, &known, policy, release).is_some()
+    };
+    if known.by != KnownBy::Report && !claim.may_be_newer && !refuses() {
         return Some(known);
     }
     if known.by == KnownBy::Report {
@@ -129,16 +140,9 @@ fn add_horizon(
     policy: &PolicyInput,
     release: Option<&str>,
 ) {
-    // A label that another node contradicts refuses nothing, later either.
-    let known = known.filter(|known| known.claim.is_none());
-    let (Some(known), PolicyInput::Valid { policy: limits, .. }) = (known, policy) else {
-        return;
-    };
-    if verdict.verdict == Outcome::Refused {
-        return;
-    }
-    let judge = |release: &str| self::verdict(set, Some(&known.version), policy, Some(release));
-    let Some(later) = later(limits, release, judge) else {
+    let is_open = verdict.verdict != Outcome::Refused;
+    let known = known.filter(|_| is_open);
+    let Some(later) = known.and_then(|known| refused_later(set, known, policy, release)) else {
         return;
     };
     if release.is_none_or(|release| release.parse::<Release>().is_err()) {
@@ -150,6 +154,20 @@ fn add_horizon(
     set.refused_from = Some(later.from);
     set.refused_until = later.until;
     set.refused_from_message = Some(later.message);
+}
+
+/// The later release that would refuse the next node.
+fn refused_later(
+    set: &Set,
+    known: &KnownVersion,
+    policy: &PolicyInput,
+    release: Option<&str>,
+) -> Option<Later> {
+    let PolicyInput::Valid { policy: limits, .. } = policy else {
+        return None;
+    };
+    let judge = |release: &str| verdict(set, Some(&known.version), policy, Some(release));
+    later(limits, release, judge)
 }
 
 /// Help where the release is unknown.
@@ -520,6 +538,7 @@ pub(crate) fn verdict(
         platform: set.image.platform.map(|platform| platform.id().to_owned()),
         machine: Machine {
             architecture: set.architecture.clone(),
+            fips: set.fips,
             ..Machine::default()
         },
         ..Facts::new(policy, TargetInput::Read(target))

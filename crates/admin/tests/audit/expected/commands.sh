@@ -47,6 +47,7 @@ gather machines.machine.openshift.io -A
 gather provisionings.metal3.io provisioning-configuration
 gather osimagestreams.machineconfiguration.openshift.io cluster
 gather machineconfigpools.machineconfiguration.openshift.io -A
+gather machineconfigs.machineconfiguration.openshift.io --ignore-not-found 99-worker-fips 99-master-fips
 gather machinedeployments.cluster.x-k8s.io -A
 gather machinesets.cluster.x-k8s.io -A
 gather machinepools.cluster.x-k8s.io -A

@@ -1,0 +1,69 @@
+//! FIPS mode of a pool's nodes, by its MachineConfigs (pure).
+
+use super::fields::{str_at, text_at};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The MachineConfigs that the installer makes for a cluster in FIPS mode (openshift/installer
+/// `pkg/asset/machines/machineconfig/fips.go`).
+pub const OF_INSTALLER: [&str; 2] = ["99-worker-fips", "99-master-fips"];
+
+/// `spec.fips` of MachineConfigs, and which of them a pool's nodes get.
+#[derive(Debug, Default)]
+pub struct Fips {
+    /// By the name of each rendered one.
+    rendered: BTreeMap<String, bool>,
+    /// The roles of the others that ask for it.
+    roles: Vec<String>,
+    /// The rendered one of each pool.
+    pools: BTreeMap<String, String>,
+}
+
+impl Fips {
+    pub fn add_config(&mut self, object: &Value) {
+        let name = text_at(object, "/metadata/name").unwrap_or_default();
+        let fips = object.pointer("/spec/fips").and_then(Value::as_bool);
+        let role = "/metadata/labels/machineconfiguration.openshift.io~1role";
+        match fips {
+            Some(fips) if name.starts_with("rendered-") => {
+                self.rendered.insert(name, fips);
+            }
+            Some(true) => self.roles.extend(text_at(object, role)),
+            _ => {}
+        }
+    }
+
+    pub fn add_pool(&mut self, object: &Value) {
+        let name = text_at(object, "/metadata/name");
+        // New nodes get the one of the status (machine-config-operator `pkg/server/cluster_server.go`).
+        let config = ["/status/configuration/name", "/spec/configuration/name"]
+            .iter()
+            .find_map(|path| str_at(object, path))
+            .map(str::to_owned);
+        self.pools.extend(name.zip(config));
+    }
+
+    /// Tells whether new nodes of a pool are in FIPS mode; `None` where no MachineConfig that was read says
+    /// it.
+    pub fn of(&self, pool: &str) -> Option<bool> {
+        let current = self.pools.get(pool);
+        if let Some(fips) = current.and_then(|name| self.rendered.get(name)) {
+            return Some(*fips);
+        }
+        let is_own = |name: &str| {
+            let of = name.strip_prefix("rendered-");
+            of.and_then(|of| of.rsplit_once('-'))
+                .is_some_and(|(of, _)| of == pool)
+        };
+        let mut rendered = (self.rendered.iter())
+            .filter(|(name, _)| is_own(name))
+            .map(|(_, fips)| *fips);
+        if let Some(first) = rendered.next() {
+            return rendered.all(|fips| fips == first).then_some(first);
+        }
+        // A pool of one's own has the workers' MachineConfigs, too.
+        let worker = (pool != "master").then_some("worker");
+        let asks = |role: &String| role == pool || Some(role.as_str()) == worker;
+        self.roles.iter().any(asks).then_some(true)
+    }
+}
