@@ -20,7 +20,8 @@ const MAX_MEMORY: u32 = 16 << 10;
 /// Images of clouds, and the versions that there are files of.
 #[derive(Debug)]
 pub(crate) struct Published {
-    /// The day of the newest change that was read, `YYYY-MM-DD`.
+    /// The day of the newest change that was read, `YYYY-MM-DD`. Of some later versions nothing but their ISOs
+    /// is known.
     pub(crate) until: &'static str,
     pub(crate) images: Vec<PublishedImage>,
     by_name: HashMap<&'static str, usize>,

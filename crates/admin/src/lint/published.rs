@@ -6,6 +6,7 @@ use crate::policy::VersionBound;
 use crate::policy::json::Located;
 use crate::version::{ImageVersion, OcpMinor, RhelVersion, compare_images, compare_rhel};
 use std::cmp::Ordering;
+use std::fmt::Display;
 use std::sync::LazyLock;
 
 /// The newest release of each major that this version of skewguard knows images of.
@@ -99,13 +100,13 @@ pub(super) fn rhcos(lint: &mut Lint, at: &Located<'_>, bound: &VersionBound) {
         return;
     };
     let than = format!("image of RHEL {rhel}");
-    warn(
-        lint,
-        at,
-        &than,
-        &format!("{newest}, by what was "),
-        kind.effect(),
-    );
+    // Of some later builds no more is known than that they were published.
+    let is_later = (newest.build_date.as_deref()).is_some_and(|day| day > PUBLISHED.until);
+    let known = match is_later {
+        true => newest.to_string(),
+        false => by_what_was_published(newest),
+    };
+    warn(lint, at, &than, &known, kind.effect());
 }
 
 /// Warns where a version of Fedora CoreOS or SCOS is of a day after the newest change that is known.
@@ -114,7 +115,8 @@ pub(super) fn later(lint: &mut Lint, at: &Located<'_>, bound: &ImageVersion, fam
     let day = bound.build_date.as_deref().unwrap_or_default();
     if day > PUBLISHED.until {
         let than = format!("image of {family}");
-        warn(lint, at, &than, "", BoundKind::of(at).effect());
+        let known = format!("published until {}", PUBLISHED.until);
+        warn(lint, at, &than, &known, BoundKind::of(at).effect());
     }
 }
 
@@ -144,7 +146,7 @@ pub(super) fn ocp(lint: &mut Lint, at: &Located<'_>, minimum: OcpMinor) -> bool 
             BoundKind::Below => "every image that names its release has the issue",
             _ => "every image that names its release is refused",
         };
-        warn(lint, at, &than, &format!("{newest}, by what was "), what);
+        warn(lint, at, &than, &by_what_was_published(newest), what);
     }
     is_newer
 }
@@ -164,10 +166,13 @@ pub(super) fn newest_of(release: OcpMinor) -> Option<&'static ImageVersion> {
         .max()
 }
 
-fn warn(lint: &mut Lint, at: &Located<'_>, than: &str, newest: &str, what: &str) {
-    let until = PUBLISHED.until;
+fn by_what_was_published(newest: impl Display) -> String {
+    format!("{newest}, by what was published until {}", PUBLISHED.until)
+}
+
+fn warn(lint: &mut Lint, at: &Located<'_>, than: &str, known: &str, what: &str) {
     let message = format!(
-        "{} is newer than any {than} that this version of skewguard knows ({newest}published until {until}): {what}",
+        "{} is newer than any {than} that this version of skewguard knows ({known}): {what}",
         at.shown()
     );
     let help = "write a version that exists; a newer skewguard knows newer ones";
