@@ -92,6 +92,9 @@ pub(crate) enum Operator {
 /// without limits.)
 pub(crate) const FIRST: OcpMinor = minor(4, 22);
 
+/// The first release whose nodes know it.
+const OLDEST: OcpMinor = minor(4, 8);
+
 /// `OCPVersionBootImageSkewLimit` and `RHCOSVersionBootImageSkewLimit` in
 /// `pkg/controller/common/constants.go` of openshift/machine-config-operator, by release branch
 /// (release-4.22, release-4.23 and release-5.0, read on 2026-08-20). Branches of releases to come
@@ -141,6 +144,15 @@ pub(crate) fn known() -> impl Iterator<Item = OcpMinor> {
     LIMITS.into_iter().map(|(release, _)| release)
 }
 
+/// Words on a release that is newer than any whose limits are known.
+pub(crate) fn unknown_release(release: &str) -> Option<String> {
+    let newest = known().max()?;
+    let asked = release.parse::<Release>().ok()?;
+    (asked.minor > newest).then(|| {
+        format!("{release}: this version of skewguard knows no release after {newest}; the policy's nearest lower limit is used")
+    })
+}
+
 /// The operator of a release.
 pub(crate) fn for_release(release: OcpMinor) -> Operator {
     let known = LIMITS.iter().find(|(known, _)| *known == release);
@@ -181,10 +193,15 @@ struct WrittenPolicy {
 struct WrittenLimit {
     #[serde(skip_serializing_if = "Option::is_none")]
     release: Option<String>,
-    #[serde(rename = "minimumOCPVersion")]
-    minimum_ocp: String,
-    #[serde(rename = "minimumRHCOSVersion")]
-    minimum_rhcos: String,
+    #[serde(rename = "minimumOCPVersion", skip_serializing_if = "Option::is_none")]
+    minimum_ocp: Option<String>,
+    #[serde(
+        rename = "minimumRHCOSVersion",
+        skip_serializing_if = "Option::is_none"
+    )]
+    minimum_rhcos: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    denied_versions: Option<[(); 0]>,
     description: String,
 }
 
@@ -208,6 +225,13 @@ impl OperatorSettings {
                     "As the Machine Config Operator of {release} has them in pkg/controller/common/constants.go."
                 ),
             ),
+            WrittenLimit {
+                release: Some(OLDEST.to_string()),
+                minimum_ocp: None,
+                minimum_rhcos: None,
+                denied_versions: Some([]),
+                description: format!("Operators before {FIRST} have no limits."),
+            },
         ];
         let policy = WrittenPolicy {
             api_version: API_VERSION,
@@ -224,8 +248,9 @@ impl OperatorSettings {
     fn limit(&self, release: Option<String>, description: String) -> WrittenLimit {
         WrittenLimit {
             release,
-            minimum_ocp: self.limits.minimum_ocp.to_string(),
-            minimum_rhcos: self.limits.minimum_rhel.to_string(),
+            minimum_ocp: Some(self.limits.minimum_ocp.to_string()),
+            minimum_rhcos: Some(self.limits.minimum_rhel.to_string()),
+            denied_versions: None,
             description,
         }
     }

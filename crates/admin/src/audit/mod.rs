@@ -214,8 +214,11 @@ fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
     let newer = newer.map(|running| {
         format!("OpenShift {running} is newer than the rules for who keeps images up to date, which were read on {READ}, up to {NEWEST}")
     });
+    let unknown = objects.release.as_deref();
+    let unknown = unknown.and_then(crate::operator::unknown_release);
     ignored
         .chain(of_another_day)
+        .chain(unknown)
         .chain(operator)
         .chain(newer)
         .chain(settings::complaints(&objects.operators))

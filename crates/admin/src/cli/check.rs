@@ -120,7 +120,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let (version, file) = image(args)?;
     let policy = policy.unwrap_or_else(|| starter(&version, args.target.as_deref()));
     let (policy, warnings) = as_mode(policy, args.mode);
-    if let Some(unknown) = args.target.as_deref().and_then(super::unknown_release) {
+    if let Some(unknown) = args
+        .target
+        .as_deref()
+        .and_then(crate::operator::unknown_release)
+    {
         io.say(format_args!("warning: --target {unknown}"));
     }
     let asked = args.target.is_some() || args.pool.is_some();

@@ -15,13 +15,11 @@ pub use skewguard_core::command::{Exit, Io};
 
 pub use crate::forms::terminal::Terminal;
 use crate::lint::{INVALID, OLD_RELEASES_REFUSED, Severity, lint};
-use crate::operator;
 use crate::policy::MAX_BYTES;
 use crate::policy::fields::KIND;
 use crate::render::size::figure;
 use crate::text::{hex, printable};
 use crate::verdict::PolicyInput;
-use crate::version::Release;
 use crate::yaml::for_nodes;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -288,15 +286,6 @@ fn other_kind(bytes: &[u8]) -> Option<String> {
     (!is_policy).then(|| match of {
         Some(of) => format!("{} of {}", printable(kind), printable(of)),
         None => printable(kind),
-    })
-}
-
-/// Words on a release that is newer than any whose limits are known.
-fn unknown_release(release: &str) -> Option<String> {
-    let newest = operator::known().max()?;
-    let asked = release.parse::<Release>().ok()?;
-    (asked.minor > newest).then(|| {
-        format!("{release}: this version of skewguard knows no release after {newest}; the policy's nearest lower limit is used")
     })
 }
 

@@ -130,6 +130,7 @@ fn a_policy_is_made_from_a_clusters_release_pools_and_streams() {
             { "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2",
               "description": "The same for nodes that do not know their release." },
             { "release": "4.22", "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2", "description": source },
+            { "release": "4.8", "deniedVersions": [], "description": "Operators before 4.22 have no limits." },
         ])
     );
     assert_eq!(written["mode"], "Warn");
@@ -154,6 +155,17 @@ fn a_policy_is_made_from_a_clusters_release_pools_and_streams() {
         exit == Exit::Done && lint.ends_with("no mistakes found\n"),
         "{lint}"
     );
+    // Neither has it without the cluster, and once it is enforced.
+    for mode in ["Warn", "Enforce"] {
+        let mut enforced = written.clone();
+        enforced["mode"] = json!(mode);
+        std::fs::write(policy, enforced.to_string()).unwrap();
+        let (lint, _, exit) = run(&["policy", "lint", policy]);
+        assert!(
+            exit == Exit::Done && lint.ends_with("no mistakes found\n"),
+            "{mode}: {lint}"
+        );
+    }
     let (json, text) = desk.audit(&written, &[]);
     assert_eq!(json.get("policyDiffersFromOperator"), None);
     assert!(

@@ -70,7 +70,11 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         [] => None,
         from => Some(input::read_files(from, &mut objects)?),
     };
-    if let Some(unknown) = args.target.as_deref().and_then(super::unknown_release) {
+    if let Some(unknown) = args
+        .target
+        .as_deref()
+        .and_then(crate::operator::unknown_release)
+    {
         io.say(format_args!("warning: --target {unknown}"));
     }
     let is_list = contexts.is_some() || matches!(files, Some(Files::OfSeveral(_)));
