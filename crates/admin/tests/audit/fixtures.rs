@@ -320,7 +320,7 @@ fn an_unknown_image_stays_unknown_under_refuse() {
     let audit: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         audit["summary"],
-        json!({ "sets": 7, "wouldBeRefused": 1, "wouldBeAllowed": 3, "undetermined": 3 })
+        json!({ "sets": 7, "wouldBeRefused": 1, "wouldBeAllowed": 3, "undetermined": 3, "wholeSets": { "sets": 7, "wouldBeRefused": 1, "wouldBeAllowed": 3, "undetermined": 3 } })
     );
 }
 

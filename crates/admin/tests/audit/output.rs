@@ -518,12 +518,18 @@ fn rows_of_csv_have_release_and_infrastructure() {
             .iter()
             .map(str::to_owned)
             .collect();
-        let last = ["release", "infrastructureName", "rowName", "refusedFrom"];
-        assert_eq!(head[head.len() - 4..], last);
+        let last = [
+            "release",
+            "infrastructureName",
+            "rowName",
+            "refusedFrom",
+            "knownIssues",
+        ];
+        assert_eq!(head[head.len() - 5..], last);
         for row in reader.records() {
             let row = row.unwrap();
             let text = |name: &str| found["origin"][name].as_str().unwrap_or_default();
-            let cells: Vec<&str> = row.iter().skip(head.len() - 4).take(2).collect();
+            let cells: Vec<&str> = row.iter().skip(head.len() - 5).take(2).collect();
             assert_eq!(cells, [text("release"), text("infrastructureName")]);
         }
     }

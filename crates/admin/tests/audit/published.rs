@@ -237,7 +237,7 @@ fn an_ami_in_no_list_is_said_to_be_in_none() {
             .to_owned()
     };
     let not_published =
-        "ami-0123456789abcdef0 is not among the 9109 AMIs of openshift/installer until 2026-07-16";
+        "ami-0123456789abcdef0 is not among the 9309 AMIs of openshift/installer until 2026-07-16";
     assert_eq!(
         why(vec![amd64("s", unknown)]),
         format!("{not_published}; the ConfigMap coreos-bootimages was not read")
@@ -419,7 +419,7 @@ fn inspect_knows_the_images_too() {
     let (text, err, exit) = run(&[&["inspect"][..], &arguments].concat());
     let want = format!(
         "{OF_4_12}: {says} ({source})\n{}: {says} ({source})\n\
-         ami-0123456789abcdef0: not among the 9109 AMIs of openshift/installer until 2026-07-16\n\
+         ami-0123456789abcdef0: not among the 9309 AMIs of openshift/installer until 2026-07-16\n\
          {}: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2026-02-10, build unknown, Ignition of unknown release, at least specs 3.0 to 3.4\n",
         arguments[1], arguments[3]
     );

@@ -97,6 +97,92 @@ fn what_is_served_is_what_files_say() {
     }
 }
 
+/// A NodePool's config is read where the account may, in its namespace alone; else it is said that it was not.
+#[test]
+fn the_config_of_a_node_pool_is_read() {
+    let text = std::fs::read_to_string("tests/data/cases/nodepool-runc/runc.json").unwrap();
+    let whole: Value = serde_json::from_str(&text).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let policy = dir.path().join("policy.json");
+    let limits = json!([{ "release": "5.0", "minimumRHCOSVersion": "10.2" }]);
+    let text = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce", "limits": limits });
+    std::fs::write(&policy, text.to_string()).unwrap();
+    let policy = policy.to_str().unwrap();
+    let [mut pool, config] = [0, 1].map(|n| whole["items"][n].clone());
+    pool["status"] = json!({ "version": "4.22.1" });
+    let path = format!(
+        "/api/v1/namespaces/{}/configmaps/{}",
+        config["metadata"]["namespace"].as_str().unwrap(),
+        config["metadata"]["name"].as_str().unwrap()
+    );
+    let unread = "ConfigMaps of spec.config were not read";
+    let pinned = json!({ "name": "rhel-10" });
+    for (has_config, is_forbidden, pin, verdict, says, reads) in [
+        (
+            true,
+            false,
+            Value::Null,
+            "Refused",
+            "asks for runc, which falls back to rhel-9",
+            true,
+        ),
+        (true, true, Value::Null, "Undetermined", unread, true),
+        (false, false, Value::Null, "Undetermined", unread, true),
+        (true, false, pinned, "Allowed", "", false),
+    ] {
+        let mut pool = pool.clone();
+        pool["spec"]["osImageStream"] = pin;
+        let mut lists = Lists::of([pool].into_iter().chain(has_config.then(|| config.clone())));
+        if is_forbidden {
+            lists.forbidden.insert("configmaps".to_owned());
+        }
+        let served = serve(lists, Options::default());
+        let config = served.kubeconfig.to_str().unwrap();
+        let args = [
+            "--policy",
+            policy,
+            "--kubeconfig",
+            config,
+            "--target",
+            "5.0",
+            "-o",
+            "json",
+        ];
+        let (out, err, _) = audit(&args);
+        let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+        let set = &found["sets"][0];
+        assert_eq!(set["verdict"], verdict, "{set}");
+        assert!(set["notes"].to_string().contains(says), "{set}");
+        let seen = served.server.seen();
+        let mut asked = seen
+            .iter()
+            .filter(|seen| seen.path.contains("/configmaps/"));
+        let of_pool = asked.clone().filter(|seen| seen.path == path).count();
+        assert_eq!(of_pool > 0, reads);
+        assert!(asked.all(|seen| seen.path == path || seen.path.ends_with("/coreos-bootimages")));
+    }
+}
+
+/// A name in a NodePool is no path, and many are not all asked for.
+#[test]
+fn the_configs_of_node_pools_are_bounded() {
+    let text = std::fs::read_to_string("tests/data/cases/nodepool-runc/runc.json").unwrap();
+    let whole: Value = serde_json::from_str(&text).unwrap();
+    let mut pool = whole["items"][0].clone();
+    let names = (0..500).map(|n| json!({ "name": format!("c-{n}") }));
+    let wrong = ["../../secrets/x", "a b", "", "A"].map(|name| json!({ "name": name }));
+    pool["spec"]["config"] = json!(wrong.into_iter().chain(names).collect::<Vec<_>>());
+    let served = serve(Lists::of([pool]), Options::default());
+    served.json();
+    let seen = served.server.seen();
+    let asked: Vec<_> = seen
+        .iter()
+        .filter(|seen| seen.path.contains("/configmaps/c-"))
+        .collect();
+    assert_eq!(asked.len(), 50);
+    assert!(seen.iter().all(|seen| !seen.path.contains("secrets/x")));
+}
+
 /// The paths that are asked for where there is something of every kind.
 pub(crate) fn requests_of_every_kind() -> Vec<String> {
     let names = [
@@ -408,7 +494,7 @@ fn five_thousand_nodes_fit_into_64_mib() {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     assert_eq!(
         audit["summary"],
-        json!({ "sets": 200, "wouldBeRefused": 67, "wouldBeAllowed": 133, "undetermined": 0 })
+        json!({ "sets": 200, "wouldBeRefused": 67, "wouldBeAllowed": 133, "undetermined": 0, "wholeSets": { "sets": 200, "wouldBeRefused": 67, "wouldBeAllowed": 133, "undetermined": 0 } })
     );
     assert_eq!(
         audit["sets"][0]["nodes"],

@@ -52,6 +52,27 @@ fn since(old: &str, after: &str) -> (Vec<(String, Value, String)>, Exit) {
     (changes.iter().map(change).collect(), exit)
 }
 
+/// Rows of one set are counted by themselves, and once with their set, as the conclusion counts.
+#[test]
+fn the_summary_counts_rows_and_sets() {
+    let from = "tests/data/cases/since-two-domains/after.json";
+    let (out, ..) = audit(&["--from", from, "-o", "json"]);
+    let found: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        found["summary"],
+        json!({ "sets": 5, "wouldBeRefused": 0, "wouldBeAllowed": 4, "undetermined": 1, "refusedLater": 3,
+            "wholeSets": { "sets": 4, "wouldBeRefused": 0, "wouldBeAllowed": 3, "undetermined": 1, "refusedLater": 2 } })
+    );
+    let (text, ..) = audit(&["--from", from]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for says in [
+        "none of 4 sets would be refused, 1 is not known",
+        "2 of 4 sets would be refused",
+    ] {
+        assert!(text.contains(says), "{text}");
+    }
+}
+
 #[test]
 fn a_failure_domain_that_becomes_refused_is_news() {
     let refused = |row: &str| (row.to_owned(), json!("allowed"), "refused".to_owned());

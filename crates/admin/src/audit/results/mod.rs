@@ -189,7 +189,7 @@ impl Provisioned {
     }
 }
 
-/// Numbers of sets.
+/// Numbers of rows. A set has several where its failure domains or AMIs differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Summary {
@@ -206,6 +206,21 @@ pub(crate) struct Summary {
     /// Refused and undetermined ones that have an exception.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) excepted: usize,
+    /// The same of whole sets, as the conclusion counts them: the rows of a set count once, as the worst.
+    pub(crate) whole_sets: SetSummary,
+}
+
+/// Numbers of sets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct SetSummary {
+    pub(crate) sets: usize,
+    pub(crate) would_be_refused: usize,
+    pub(crate) would_be_allowed: usize,
+    pub(crate) undetermined: usize,
+    /// Others that a later release of the policy would refuse.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) refused_later: usize,
 }
 
 // What serde calls takes a reference.
@@ -223,7 +238,34 @@ impl Summary {
             undetermined: count(SetAudit::is_unknown),
             refused_later: count(|set| set.refused_from.is_some()),
             excepted: 0,
+            whole_sets: SetSummary::of(sets),
         }
+    }
+}
+
+impl SetSummary {
+    fn of<'a>(rows: impl Iterator<Item = &'a SetAudit>) -> Self {
+        let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
+        for row in rows {
+            sets.entry(row.object()).or_default().push(row);
+        }
+        let mut found = Self {
+            sets: sets.len(),
+            ..Self::default()
+        };
+        for rows in sets.values() {
+            let has = |is: fn(&SetAudit) -> bool| rows.iter().any(|row| is(row));
+            let is_refused = has(SetAudit::would_be_refused);
+            let verdict = match has(SetAudit::is_unknown) {
+                _ if is_refused => &mut found.would_be_refused,
+                true => &mut found.undetermined,
+                false => &mut found.would_be_allowed,
+            };
+            *verdict += 1;
+            let is_later = !is_refused && has(|row| row.refused_from.is_some());
+            found.refused_later += usize::from(is_later);
+        }
+        found
     }
 }
 
@@ -235,6 +277,12 @@ impl std::ops::AddAssign for Summary {
         self.undetermined += other.undetermined;
         self.refused_later += other.refused_later;
         self.excepted += other.excepted;
+        let (own, other) = (&mut self.whole_sets, other.whole_sets);
+        own.sets += other.sets;
+        own.would_be_refused += other.would_be_refused;
+        own.would_be_allowed += other.would_be_allowed;
+        own.undetermined += other.undetermined;
+        own.refused_later += other.refused_later;
     }
 }
 

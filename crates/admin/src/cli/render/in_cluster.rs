@@ -3,9 +3,8 @@
 
 use super::{about, policy};
 use crate::cli::parse_release;
-use crate::cli::{
-    Exit, Failure, Io, POLICY_VARIABLE, policy_name, read_file, read_once, unknown_release,
-};
+use crate::cli::{Exit, Failure, Io, POLICY_VARIABLE, policy_name, read_file, read_once};
+use crate::operator::unknown_release;
 use crate::policy::{self as policies, Mode};
 use crate::render::admission::{Images, documents};
 use crate::render::alerts::{AlertingRule, Born, Refused};

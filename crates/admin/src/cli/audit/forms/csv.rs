@@ -1,6 +1,6 @@
 //! The audit as CSV: a row for each set, and for joined nodes that an update breaks (pure).
 
-use super::facts::cluster_doubts;
+use super::facts::{cluster_doubts, known_issues};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, SetAudit, SetException};
 use crate::cli::Failure;
@@ -42,6 +42,7 @@ struct Row {
     /// Where several rows are of one set, the name that no other row has.
     row_name: Cell,
     refused_from: Cell,
+    known_issues: Cell,
 }
 
 /// A text that no spreadsheet takes for a formula.
@@ -148,6 +149,7 @@ fn of_set(set: &SetAudit) -> Row {
         want_image: cell(set.want_image.as_ref()),
         exception: cell(set.exception.as_ref().map(SetException::says)),
         refused_from: cell(set.refused_from.as_ref()),
+        known_issues: known_issues(set).join("; ").into(),
         ..of_image(set.boot_image.as_ref())
     }
 }

@@ -1,6 +1,7 @@
 //! The facts that all forms of the audit share: of a cluster, of a set, remedies and names (pure).
 
 use crate::audit::results::fleet::ClusterAudit;
+use crate::audit::results::set::SetIssue;
 use crate::audit::results::some_of;
 use crate::audit::{BootImageAudit, SetAudit, SetException};
 use crate::cli::audit::word::{Word, count};
@@ -226,14 +227,19 @@ pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(&'static str, String)
         ),
     ];
     let known = |(label, text): (_, Option<_>)| Some((label, text?));
-    let issues = set.known_issues.iter();
+    let issues = known_issues(set).into_iter();
     let notes = set.notes.iter().map(|note| ("note", note.clone()));
     (begin.into_iter().filter_map(known))
-        .chain(issues.map(|issue| ("issue", issue.says())))
+        .chain(issues.map(|issue| ("issue", issue)))
         .chain(end.into_iter().filter_map(known))
         .chain(notes)
         .chain(nodes(set).map(|nodes| ("nodes", nodes)))
         .collect()
+}
+
+/// The known issues of a set, in words.
+pub(super) fn known_issues(set: &SetAudit) -> Vec<String> {
+    set.known_issues.iter().map(SetIssue::says).collect()
 }
 
 /// The image field, and where the image is.

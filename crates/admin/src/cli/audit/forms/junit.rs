@@ -1,6 +1,6 @@
 //! The audit as JUnit XML: a test for each set, and for joined nodes that an update breaks (pure).
 
-use super::facts::{facts, title};
+use super::facts::{facts, known_issues, title};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
@@ -50,8 +50,12 @@ fn fill(suite: &mut TestSuite, audit: &BootImageAudit, conclusion: &Conclusion, 
     for set in &audit.sets {
         let class = format!("{class}{}", set.kind);
         let mut case = case(&class, &title(set, None), status(set));
-        if let Some(later) = set.says_later().filter(|_| set.would_be_allowed()) {
-            case.set_system_out(later);
+        let said: Vec<String> = known_issues(set)
+            .into_iter()
+            .chain(set.says_later())
+            .collect();
+        if set.would_be_allowed() && !said.is_empty() {
+            case.set_system_out(said.join("\n"));
         }
         suite.add_test_case(case);
     }
@@ -87,7 +91,12 @@ fn status(set: &SetAudit) -> TestCaseStatus {
     } else {
         NonSuccessKind::Error
     };
-    let is_said = |label| ["why", "later", "to know", "fix", "command", "patch"].contains(&label);
+    let is_said = |label| {
+        [
+            "why", "later", "issue", "to know", "fix", "command", "patch",
+        ]
+        .contains(&label)
+    };
     let says = facts(set)
         .into_iter()
         .filter_map(|(label, text)| is_said(label).then_some(text));
