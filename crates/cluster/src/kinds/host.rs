@@ -172,3 +172,11 @@ impl Host {
         self.consumer.as_ref().is_some_and(is_it)
     }
 }
+
+/// Tells whether a host has an image on its disk, by `status.provisioning.state`.
+pub fn is_installed(state: &str) -> bool {
+    matches!(
+        state,
+        "provisioning" | "provisioned" | "externally provisioned"
+    )
+}

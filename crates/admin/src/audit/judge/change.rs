@@ -1,5 +1,5 @@
-//! A remedy, and the change of an object that it is: as a command, and as a patch file for the repository
-//! that it is kept in (pure).
+//! A change of an object: as a command, and as a patch file for the repository that it is kept in
+//! (pure).
 
 use super::set::Set;
 use crate::audit::cluster::groups::{HYPERSHIFT, MACHINE_API, NODE_POOL};
@@ -118,33 +118,6 @@ impl Change {
             |inner: Value, name: &str| Value::Object(Map::from_iter([(name.to_owned(), inner)]));
         let patch = names.by_ref().collect::<Vec<_>>();
         Some(patch.into_iter().rfold(value, nest))
-    }
-}
-
-/// A change that helps.
-#[derive(Debug, Default)]
-pub(crate) struct Remedy {
-    /// For a person; absent where nothing has to be changed.
-    pub(crate) text: Option<String>,
-    /// Wanted value of the image field, where one image fits.
-    pub(crate) image: Option<String>,
-    pub(crate) version: Option<String>,
-    /// The change, where it is not that which sets the image field to `image`.
-    pub(crate) change: Option<Change>,
-    /// Step that has to come first, where the text says so.
-    pub(crate) first: Option<&'static str>,
-    /// The image is one of the cluster's release.
-    pub(crate) is_own: bool,
-    /// Another object than the set is changed, or the policy.
-    pub(crate) is_elsewhere: bool,
-}
-
-impl Remedy {
-    pub(crate) fn words(text: impl Into<String>) -> Self {
-        Self {
-            text: Some(text.into()),
-            ..Self::default()
-        }
     }
 }
 

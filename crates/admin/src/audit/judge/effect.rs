@@ -10,11 +10,12 @@
 //! Cluster API ("Updating Machine Infrastructure"); Karpenter ("Drift").
 
 use super::candidate::can_be_managed;
-use super::change::Remedy;
 use super::image_versions::Lookup;
+use super::remedy::Remedy;
 use super::set::{RELEASE_IMAGE, Set};
 use super::user_data::Stub;
 use crate::audit::cluster::groups::{CLUSTER_API, HYPERSHIFT, NODE_POOL};
+use crate::audit::cluster::host::is_installed;
 use crate::audit::results::effect::{Effect, EffectKind, STAYS};
 use crate::audit::results::some_of;
 use crate::platform::Platform;
@@ -157,14 +158,6 @@ fn node_pool(set: &Set) -> Effect {
         )
         .by(BY),
     }
-}
-
-/// Tells whether a host has an image on its disk, by `status.provisioning.state`.
-pub(crate) fn is_installed(state: &str) -> bool {
-    matches!(
-        state,
-        "provisioning" | "provisioned" | "externally provisioned"
-    )
 }
 
 fn host(set: &Set) -> Effect {

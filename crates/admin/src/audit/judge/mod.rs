@@ -17,7 +17,6 @@ mod missing_limit;
 pub(crate) mod node_classes;
 pub(crate) mod operator;
 pub(crate) mod own;
-pub(crate) mod platform_fixes;
 pub(crate) mod published;
 mod published_images;
 pub(crate) mod remedy;

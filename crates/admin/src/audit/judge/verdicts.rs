@@ -1,6 +1,6 @@
 //! The verdict on the next node of a set, by the rules that decide on the node itself (pure).
 
-use super::change::{Change, Remedy};
+use super::change::Change;
 use super::effect::{self, effects};
 use super::estimate;
 use super::horizon::{Later, later};
@@ -10,7 +10,7 @@ use super::known_version::KnownVersion;
 use super::lookup_help::lookup_help;
 use super::missing_limit::missing_limit;
 use super::published::of_release;
-use super::remedy::remedy;
+use super::remedy::{Remedy, remedy};
 use super::set::{RELEASE_IMAGE, Set};
 use super::upkeep;
 use crate::audit::cluster::groups::{HYPERSHIFT, NODE_POOL};
