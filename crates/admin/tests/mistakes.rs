@@ -195,6 +195,22 @@ fn another_file_than_was_meant_is_called_what_it_is() {
                 .to_owned(),
         ),
         (
+            &["audit", "--kubeconfig", "@objects.json"],
+            "skewguard: objects.json: this is a List, not a kubeconfig".to_owned(),
+        ),
+        (
+            &["why", "--kubeconfig", "@policy.json"],
+            "skewguard: policy.json: this is a BootImageSkewPolicy, not a kubeconfig".to_owned(),
+        ),
+        (
+            &["audit", "--kubeconfig", "@binary"],
+            "skewguard: binary: is not UTF-8".to_owned(),
+        ),
+        (
+            &["audit", "--kubeconfig", "@folder"],
+            "skewguard: folder: is a directory".to_owned(),
+        ),
+        (
             &["policy", "init", "--file", "@folder"],
             "skewguard: folder: is a directory; name a file in it".to_owned(),
         ),

@@ -89,6 +89,7 @@ impl Kubeconfigs {
             .collect();
         let has = match names.as_slice() {
             [] => "there is none".to_owned(),
+            [only] => format!("there is {}", printable(only)),
             names => format!("there are {}", printable(&names.join(", "))),
         };
         Err(format!(
@@ -223,16 +224,24 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
         if size.map_err(|_| "is not UTF-8".to_owned())? as u64 > MAX_BYTES {
             return Err(too_large());
         }
-        let read = Kubeconfig::from_yaml(&text);
-        return read.map(Some).map_err(|error| said(&error));
+        let read = Kubeconfig::from_yaml(&text).map_err(|error| said(&error))?;
+        return is_kubeconfig(read).map(Some);
     }
     if about.is_some_and(|about| !about.is_file() || about.len() > MAX_BYTES) {
         return Err(too_large());
     }
     let absolute = std::path::absolute(file).map_err(|error| cause(&error))?;
     // Paths in it are relative to it.
-    let read = Kubeconfig::read_from(absolute);
-    read.map(Some).map_err(|error| said(&error))
+    let read = Kubeconfig::read_from(absolute).map_err(|error| said(&error))?;
+    is_kubeconfig(read).map(Some)
+}
+
+/// Gives back a kubeconfig that is one: any other object reads as one without contexts.
+fn is_kubeconfig(read: Kubeconfig) -> Result<Kubeconfig, String> {
+    match read.kind.as_deref() {
+        None | Some("" | "Config") => Ok(read),
+        Some(kind) => Err(format!("this is a {}, not a kubeconfig", printable(kind))),
+    }
 }
 
 /// What is wrong with a kubeconfig. What the parser says may quote it, tokens included.
@@ -246,6 +255,11 @@ pub fn said(error: &KubeconfigError) -> String {
             ),
             None => "is not valid YAML of a kubeconfig".to_owned(),
         },
+        KubeconfigError::ReadConfig(error, _)
+            if error.kind() == std::io::ErrorKind::InvalidData =>
+        {
+            "is not UTF-8".to_owned()
+        }
         KubeconfigError::ReadConfig(error, _) => cause(error),
         KubeconfigError::CurrentContextNotSet => {
             "current-context is missing; choose one with --context".to_owned()

@@ -224,6 +224,7 @@ fn tiles(conclusion: &Conclusion) -> Markup {
     html! {
         div.tiles {
             @for (class, number, what) in &conclusion.figures {
+                @let what = if *number == 1 { what.replacen("sets", "set", 1) } else { (*what).to_string() };
                 div class={ "tile " (class) } { b { (number) } (what) }
             }
         }
