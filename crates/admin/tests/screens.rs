@@ -230,6 +230,57 @@ fn the_sets_of_an_audit_fit_and_none_is_cut() {
     assert!(all.is_empty(), "{all:#?}");
 }
 
+/// Only what was compared is said to have passed, by the numbers of the JSON.
+#[test]
+fn passed_checks_are_said() {
+    let (mut all, mut said) = (Vec::new(), 0);
+    for (from, json) in audits() {
+        let text = on(200, 24, &from, &["audit", "-o", "wide"]);
+        let has = |line: &str| text.lines().any(|own| own.trim_start() == line);
+        let begins = |line: &str| text.lines().any(|own| own.trim_start().starts_with(line));
+        let sets = json["sets"].as_array().unwrap();
+        let noun = |number: usize| if number == 1 { "set" } else { "sets" };
+        let count = |is: &dyn Fn(&Value) -> bool| sets.iter().filter(|set| is(set)).count();
+        let within = count(&|set| set["reason"] == "WithinLimits" && set["verdict"] == "Allowed");
+        let limits = format!(
+            "limits of the policy: {within} of {} {} within them",
+            sets.len(),
+            noun(sets.len())
+        );
+        let known = count(&|set| set["bootImage"].is_object());
+        let none = count(&|set| set["bootImage"].is_object() && set["knownIssues"].is_null());
+        let release = json["release"].as_str().unwrap_or("?");
+        let issues = format!(
+            "known issues with {release}: {none} of {known} {} of a known image have none",
+            noun(known)
+        );
+        let is_same = json["cluster"].is_object() && json["policyDiffersFromOperator"].is_null();
+        let has_update = json["update"].is_string() && json["births"].is_null();
+        for (what, is, wanted) in [
+            ("limits", has(&limits), within > 0),
+            ("any limits", begins("limits of the policy: "), within > 0),
+            ("issues", has(&issues), none > 0 && release != "?"),
+            (
+                "the operator",
+                begins("Machine Config Operator of ") && !is_same,
+                false,
+            ),
+            (
+                "the update",
+                begins("known issues of the update ") && !has_update,
+                false,
+            ),
+        ] {
+            if is != wanted {
+                all.push(format!("{from:?}: {what}: {is}\n{text}"));
+            }
+            said += usize::from(is);
+        }
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
+    assert!(said >= 60, "{said}");
+}
+
 /// The rows of a screen, on which a long line takes several.
 fn first_screen(columns: usize, rows: usize, text: &str) -> String {
     let mut left = rows;

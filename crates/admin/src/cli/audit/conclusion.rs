@@ -4,6 +4,7 @@ use super::audit_request::AuditRequest;
 use super::counts::Counts;
 use super::later::{Later, LaterCounts};
 use super::next::{Below, NextStep, next};
+use super::passed::passed;
 use super::word::Word;
 use crate::audit::BootImageAudit;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
@@ -45,6 +46,8 @@ pub(crate) struct Conclusion {
     pub(super) later: Option<Later>,
     /// The next step; absent where nothing has to be done.
     pub(super) next: Option<NextStep>,
+    /// Things that were compared, and gave no cause for concern; of several clusters each has its own.
+    pub(super) passed: Vec<String>,
     /// The command that shows all of it.
     pub(super) whole: String,
     /// The command that says why a Machine is no Node.
@@ -62,7 +65,10 @@ impl Conclusions {
             let asked = asked(&cluster.context);
             let counts = Counts::of(std::slice::from_ref(cluster));
             let next = next(&counts, audit, &asked);
-            Some(conclude(&counts, &asked, next, &asked))
+            Some(Conclusion {
+                passed: passed(audit),
+                ..conclude(&counts, &asked, next, &asked)
+            })
         };
         let each: Vec<Option<Conclusion>> = fleet.items.iter().map(of).collect();
         let all = match &*each {
@@ -123,6 +129,7 @@ fn conclude(
         sentence: sentence + ".",
         later: (counts.later).line_of(counts.sets, counts.refused, clusters, later),
         next,
+        passed: Vec::new(),
         whole: asked.whole(),
         why: match counts.is_list {
             true => AuditRequest::default().why(),

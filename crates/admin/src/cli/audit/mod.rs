@@ -12,6 +12,7 @@ pub(in crate::cli) mod forms;
 mod gathers;
 mod later;
 mod next;
+mod passed;
 mod places;
 mod since;
 mod word;
@@ -98,14 +99,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
             alone(&request, objects, read, io)?
         }
     };
-    let exceptions = request.exceptions.iter().filter(|_| is_list);
-    for name in exceptions.flat_map(Exceptions::clusters) {
-        if !fleet.items.iter().any(|cluster| cluster.is_named(name)) {
-            io.say(format_args!(
-                "warning: --exceptions: there is no cluster {name} among these"
-            ));
-        }
-    }
+    request.warn_of_strangers(&fleet, is_list, io);
     if let Some(before) = before {
         since::compare(&before, &mut fleet)?;
     }
@@ -179,6 +173,18 @@ impl<'a> Request<'a> {
         Ok(named
             .unwrap_or(Ok(()))
             .map_err(|why| format!("--exceptions: {why}"))?)
+    }
+
+    /// Warns of exceptions in clusters that are not among these.
+    fn warn_of_strangers(&self, fleet: &FleetAudit, is_list: bool, io: &mut Io<'_>) {
+        let exceptions = self.exceptions.iter().filter(|_| is_list);
+        for name in exceptions.flat_map(Exceptions::clusters) {
+            if !fleet.items.iter().any(|cluster| cluster.is_named(name)) {
+                io.say(format_args!(
+                    "warning: --exceptions: there is no cluster {name} among these"
+                ));
+            }
+        }
     }
 
     /// Audits what was read of a cluster, which these contexts name.

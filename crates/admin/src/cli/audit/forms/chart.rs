@@ -3,16 +3,12 @@
 use crate::audit::BootImageAudit;
 use crate::audit::results::by_release;
 use crate::cli::audit::word::{Word, count};
-use crate::text::cut;
 use crate::version::{ImageVersion, OcpMinor};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 /// The most bars; the rest of the images share the last one.
 const MAX_BARS: usize = 24;
-
-/// Characters of a label that fit beside the bars.
-const LABEL: usize = 30;
 
 /// A boot image, and who uses it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -82,7 +78,7 @@ fn bars(audit: &BootImageAudit) -> Vec<Bar> {
     let mut bars: Vec<Bar> = known
         .into_iter()
         .map(|((.., version), bar)| Bar {
-            label: cut(&version.text, LABEL),
+            label: version.text,
             ..bar
         })
         .collect();

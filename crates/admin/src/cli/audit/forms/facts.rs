@@ -195,8 +195,51 @@ pub(in crate::cli::audit) fn shown(image: &BootImageStatus) -> String {
 const COULD_BE_KEPT: &str =
     "the cluster could keep its image up to date, and does not: the command is below";
 
-/// Everything that is known of a set, by label, in the order in which a person reads it.
-pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(&'static str, String)> {
+/// A fact about a set; the order is that in which a person reads them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli::audit) enum FactKind {
+    Image,
+    Version,
+    Members,
+    Why,
+    Later,
+    Excepted,
+    Issue,
+    ToKnow,
+    Fix,
+    Command,
+    ForGit,
+    Patch,
+    Upkeep,
+    Note,
+    Nodes,
+}
+
+impl FactKind {
+    /// Its name before it.
+    pub(in crate::cli::audit) fn label(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Version => "version",
+            Self::Members => "members",
+            Self::Why => "why",
+            Self::Later => "later",
+            Self::Excepted => "excepted",
+            Self::Issue => "issue",
+            Self::ToKnow => "to know",
+            Self::Fix => "fix",
+            Self::Command => "command",
+            Self::ForGit => "for Git",
+            Self::Patch => "patch",
+            Self::Upkeep => "upkeep",
+            Self::Note => "note",
+            Self::Nodes => "nodes",
+        }
+    }
+}
+
+/// Everything that is known of a set.
+pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(FactKind, String)> {
     let version = match (&set.boot_image, &set.known_from) {
         (Some(image), Some(from)) => Some(format!("{}, by {from}", shown(image))),
         (_, from) => from.clone(),
@@ -205,35 +248,38 @@ pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(&'static str, String)
     let file = set.patch_file.as_ref();
     let exception = set.exception.as_ref();
     let begin = [
-        ("image", image(set)),
-        ("version", version),
-        ("members", (!members.is_empty()).then(|| some_of(&members))),
+        (FactKind::Image, image(set)),
+        (FactKind::Version, version),
         (
-            "why",
+            FactKind::Members,
+            (!members.is_empty()).then(|| some_of(&members)),
+        ),
+        (
+            FactKind::Why,
             (!set.would_be_allowed()).then(|| set.message.clone()),
         ),
-        ("later", set.says_later()),
-        ("excepted", exception.map(SetException::says)),
+        (FactKind::Later, set.says_later()),
+        (FactKind::Excepted, exception.map(SetException::says)),
     ];
     let end = [
-        ("to know", set.to_know.clone()),
-        ("fix", set.advice()),
-        ("command", set.patch.clone()),
-        ("for Git", file.map(|file| file.name.clone())),
-        ("patch", file.map(|file| file.text.clone())),
+        (FactKind::ToKnow, set.to_know.clone()),
+        (FactKind::Fix, set.advice()),
+        (FactKind::Command, set.patch.clone()),
+        (FactKind::ForGit, file.map(|file| file.name.clone())),
+        (FactKind::Patch, file.map(|file| file.text.clone())),
         (
-            "upkeep",
+            FactKind::Upkeep,
             set.could_be_kept.then(|| COULD_BE_KEPT.to_owned()),
         ),
     ];
     let known = |(label, text): (_, Option<_>)| Some((label, text?));
     let issues = known_issues(set).into_iter();
-    let notes = set.notes.iter().map(|note| ("note", note.clone()));
+    let notes = set.notes.iter().map(|note| (FactKind::Note, note.clone()));
     (begin.into_iter().filter_map(known))
-        .chain(issues.map(|issue| ("issue", issue)))
+        .chain(issues.map(|issue| (FactKind::Issue, issue)))
         .chain(end.into_iter().filter_map(known))
         .chain(notes)
-        .chain(nodes(set).map(|nodes| ("nodes", nodes)))
+        .chain(nodes(set).map(|nodes| (FactKind::Nodes, nodes)))
         .collect()
 }
 

@@ -3,8 +3,8 @@
 use super::chart::chart;
 use super::commands::KEEP;
 use super::facts::{
-    self, BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, cluster_word, facts, head, names,
-    waiting,
+    self, BIRTHS, CLUSTER_COLUMNS, FactKind, cluster_cells, cluster_notes, cluster_word, facts,
+    head, names, waiting,
 };
 use super::text::{UNTIL_THEN, in_use, operator_says};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
@@ -241,10 +241,10 @@ fn to_do(audit: &BootImageAudit, level: Level) -> Markup {
                 @for (sets, what) in all {
                     li {
                         p { b { (names(&sets)) } ": " (marked(&what)) }
-                        @for (label, text) in sets.iter().flat_map(|set| facts(set)) {
-                            @match label {
-                                "command" | "patch" => pre { code { (text) } },
-                                "for Git" => p { "For Git: " code { (text) } },
+                        @for (kind, text) in sets.iter().flat_map(|set| facts(set)) {
+                            @match kind {
+                                FactKind::Command | FactKind::Patch => pre { code { (text) } },
+                                FactKind::ForGit => p { "For Git: " code { (text) } },
                                 _ => {},
                             }
                         }
@@ -374,12 +374,12 @@ fn image(set: &SetAudit) -> Markup {
 /// The reason, and remarks; what to do is above.
 fn reasons(set: &SetAudit) -> Markup {
     html! {
-        @for (label, text) in facts(set) {
-            @match label {
-                "why" | "later" => p { (marked(&text)) },
-                "excepted" => p { b { (text) } },
-                "issue" => p { "known issue " (marked(&text)) },
-                "note" | "upkeep" => p.soft { (marked(&text)) },
+        @for (kind, text) in facts(set) {
+            @match kind {
+                FactKind::Why | FactKind::Later => p { (marked(&text)) },
+                FactKind::Excepted => p { b { (text) } },
+                FactKind::Issue => p { "known issue " (marked(&text)) },
+                FactKind::Note | FactKind::Upkeep => p.soft { (marked(&text)) },
                 _ => {},
             }
         }

@@ -1,6 +1,6 @@
 //! The audit as JUnit XML: a test for each set, and for joined nodes that an update breaks (pure).
 
-use super::facts::{facts, known_issues, title};
+use super::facts::{FactKind, facts, known_issues, title};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
@@ -91,15 +91,13 @@ fn status(set: &SetAudit) -> TestCaseStatus {
     } else {
         NonSuccessKind::Error
     };
-    let is_said = |label| {
-        [
-            "why", "later", "issue", "to know", "fix", "command", "patch",
-        ]
-        .contains(&label)
+    let is_said = |kind| {
+        use FactKind::{Command, Fix, Issue, Later, Patch, ToKnow, Why};
+        matches!(kind, Why | Later | Issue | ToKnow | Fix | Command | Patch)
     };
     let says = facts(set)
         .into_iter()
-        .filter_map(|(label, text)| is_said(label).then_some(text));
+        .filter_map(|(kind, text)| is_said(kind).then_some(text));
     let says: Vec<String> = says.collect();
     failed(kind, set.reason.as_str(), &set.message, &says.join("\n"))
 }

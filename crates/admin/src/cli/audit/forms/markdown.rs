@@ -1,8 +1,8 @@
 //! The audit as Markdown, for the summary of a job or a comment on a pull request (pure).
 
 use super::facts::{
-    BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, cluster_word, facts, head, names, title,
-    to_do, waiting,
+    BIRTHS, CLUSTER_COLUMNS, FactKind, cluster_cells, cluster_notes, cluster_word, facts, head,
+    names, title, to_do, waiting,
 };
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
@@ -98,10 +98,10 @@ fn begin(conclusion: &Conclusion, audit: Option<&BootImageAudit>) -> String {
 fn items_to_do(item: &ClusterAudit) -> Vec<String> {
     let of = |(sets, what): (Vec<&SetAudit>, String)| {
         let patches = sets.iter().flat_map(|set| facts(set));
-        let patches = patches.filter_map(|(label, text)| match label {
-            "command" => Some(format!("\n\n{}", block(2, "sh", &text))),
-            "for Git" => Some(format!("\n\n  {}:", code(&text))),
-            "patch" => Some(format!("\n\n{}", block(2, "yaml", &text))),
+        let patches = patches.filter_map(|(kind, text)| match kind {
+            FactKind::Command => Some(format!("\n\n{}", block(2, "sh", &text))),
+            FactKind::ForGit => Some(format!("\n\n  {}:", code(&text))),
+            FactKind::Patch => Some(format!("\n\n{}", block(2, "yaml", &text))),
             _ => None,
         });
         let patches: String = patches.take(MOST).collect();
@@ -171,9 +171,9 @@ fn row(cluster: Option<&str>, set: &SetAudit) -> String {
     let image = image.map_or_else(|| probable(set), |image| code(&image.version));
     let why = facts(set)
         .into_iter()
-        .filter_map(|(label, text)| match label {
-            "issue" => Some(format!("known issue {}", plain(&text))),
-            "later" | "excepted" => Some(plain(&text)),
+        .filter_map(|(kind, text)| match kind {
+            FactKind::Issue => Some(format!("known issue {}", plain(&text))),
+            FactKind::Later | FactKind::Excepted => Some(plain(&text)),
             _ => None,
         });
     let why: Vec<String> = std::iter::once(plain(&set.message)).chain(why).collect();

@@ -1,6 +1,6 @@
 //! The audit as SARIF 2.1.0, which GitHub shows beside the lines of a pull request (pure).
 
-use super::facts::{facts, head, title};
+use super::facts::{FactKind, facts, head, title};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, SetAudit};
 use crate::cli::audit::places::{Place, Places};
@@ -109,15 +109,13 @@ fn of_set(set: &SetAudit, place: Option<Place>) -> (&str, Value) {
     };
     let name = title(set, None);
     let mut text = format!("{name}: ");
-    let is_said = |label| !["image", "members", "nodes", "note"].contains(&label);
-    let said = facts(set).into_iter().filter(|(label, _)| is_said(*label));
-    let said = said.map(|(label, text)| {
-        if ["why", "later"].contains(&label) {
-            text
-        } else {
-            format!("{label}: {text}")
-        }
-    });
+    let said = facts(set)
+        .into_iter()
+        .filter_map(|(kind, text)| match kind {
+            FactKind::Image | FactKind::Members | FactKind::Nodes | FactKind::Note => None,
+            FactKind::Why | FactKind::Later => Some(text),
+            _ => Some(format!("{}: {text}", kind.label())),
+        });
     text += &said.collect::<Vec<_>>().join("\n");
     let location =
         json!({ "logicalLocations": [{ "fullyQualifiedName": name, "kind": "resource" }] });

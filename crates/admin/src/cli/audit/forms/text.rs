@@ -3,8 +3,8 @@
 
 use super::commands::KEEP;
 use super::facts::{
-    BIRTHS, CLUSTER_COLUMNS, cluster_cells, cluster_notes, facts, head, lookup_helps, names,
-    namespace, remedies, shown, title, wait,
+    BIRTHS, CLUSTER_COLUMNS, FactKind, cluster_cells, cluster_notes, facts, head, lookup_helps,
+    names, namespace, remedies, shown, title, wait,
 };
 use crate::audit::BirthAudit;
 use crate::audit::results::fleet::FleetAudit;
@@ -118,6 +118,8 @@ fn cluster(
         ..Block::default()
     });
     if detail == Detail::All {
+        let passed = conclusion.passed.clone();
+        blocks.push(list(terminal, PASSED, "", passed));
         let keep = audit.keep_commands.iter();
         let keep = keep.map(|(kind, command)| {
             let mut lines = terminal.prose(0, &format!("{KEEP} {kind}s:"));
@@ -287,19 +289,27 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
     if let Some(first) = lines.first_mut() {
         *first = first.replacen(word.text(), &terminal.styled(word.style(), word.text()), 1);
     }
-    for (label, text) in facts(set) {
-        match label {
+    for (kind, text) in facts(set) {
+        let label = kind.label();
+        match kind {
             // Copied, and so not broken.
-            "command" | "for Git" => lines.push(format!("  {label:<9}{text}")),
-            "patch" => lines.extend(text.lines().map(|line| format!("    {line}"))),
+            FactKind::Command | FactKind::ForGit => lines.push(format!("  {label:<9}{text}")),
+            FactKind::Patch => lines.extend(text.lines().map(|line| format!("    {line}"))),
             _ => {
-                let text = if label == "why" { why_of(set) } else { text };
+                let text = if kind == FactKind::Why {
+                    why_of(set)
+                } else {
+                    text
+                };
                 lines.extend(terminal.advice(&format!("  {label:<9}"), INDENT, &text));
             }
         }
     }
     lines
 }
+
+/// The title of what was compared, and is as it should be.
+const PASSED: &str = "Compared, and no cause for concern:";
 
 /// The sentence above the command for the operator.
 pub(in crate::cli::audit) const UNTIL_THEN: &str = "Give these sets a newer image. To tell the Machine Config Operator until then, which turns mode Automatic off, \
