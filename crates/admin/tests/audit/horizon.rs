@@ -377,3 +377,19 @@ fn sets_count_and_not_their_rows() {
         "{line}"
     );
 }
+
+/// The limits of a cluster that is newer than what is known are those of an older release.
+#[test]
+fn a_cluster_newer_than_what_is_known_is_warned_of() {
+    let warnings = |release: &str| {
+        let set = super::real::machine_set("w", &super::real::aws("ami-0bc8dda494f111572"));
+        let version = json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
+            "metadata": { "name": "version" }, "status": { "desired": { "version": release } } });
+        let (found, _) = super::real::audited([set, version], &[]);
+        found["warnings"].to_string()
+    };
+    let says = "5.1.0: this version of skewguard knows no release after 5.0; the policy's nearest lower limit is used";
+    assert!(warnings("5.1.0").contains(says), "{}", warnings("5.1.0"));
+    assert!(!warnings("5.0.3").contains("knows no release"));
+    assert!(!warnings("4.23.1").contains("knows no release"));
+}
