@@ -4,7 +4,8 @@ use crate::support::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
 use kube_client::Config;
 use secrecy::ExposeSecret;
 use skewguard_admin::cli::Exit;
-use skewguard_cluster::connect::login::{self, Environment, Login, LoginRequest};
+use skewguard_cluster::connect::kubeconfigs;
+use skewguard_cluster::connect::login::{Environment, Login, LoginRequest};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -41,7 +42,7 @@ pub(crate) fn log_in(asked: LoginRequest<'_>, variables: &[(&str, &str)]) -> Res
 
 pub(crate) fn load_now(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
-    runtime.unwrap().block_on(login::load(asked, around))
+    runtime.unwrap().block_on(kubeconfigs::load(asked, around))
 }
 
 fn load(

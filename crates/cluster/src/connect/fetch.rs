@@ -193,7 +193,7 @@ impl<'a> ListReader<'a> {
     /// Asks whether this is an API server, before anything is read of it.
     async fn greet(&mut self) -> Result<(), String> {
         match self.answer(stranger::PATH).await {
-            Ok(answer) => match (stranger(&answer), answer.status) {
+            Ok(answer) => match (stranger(answer.status, &answer.body), answer.status) {
                 (Some(why), _) => Err(why),
                 (None, 429 | 500..=599) => Err(refusal(&answer)),
                 (None, 401) => Err(NOT_ACCEPTED.to_owned()),

@@ -1,6 +1,6 @@
 //! Kubeconfigs: which files there are, and what they say together.
 
-use super::login::{Environment, Login, LoginRequest, log_in};
+use super::login::{Environment, Login, LoginRequest, in_pod, log_in, said};
 use crate::file::{cause, name as name_of};
 use crate::text::printable;
 use kube_client::config::{Kubeconfig, KubeconfigError, NamedContext};
@@ -16,6 +16,22 @@ const MISSING: &str = "there is no such file";
 
 const REMEDY: &str =
     "name one with --kubeconfig, or objects that `oc get -o json` printed with --from";
+
+/// Reads the kubeconfigs of `--kubeconfig`, else of `KUBECONFIG`, else `.kube/config` at home, and
+/// what they name. Where there is none of these, and this is a pod, its service account is used.
+///
+/// # Errors
+/// One of these cannot be had or is not supported. The text names files and fields, never a value.
+pub async fn load(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, String> {
+    match Kubeconfigs::find(asked.file, around)? {
+        Ok(kubeconfigs) => kubeconfigs.login(asked, around).await,
+        Err(missing) => {
+            let pod = in_pod(around, asked.insecure);
+            pod.filter(|_| asked.file.is_none() && asked.context.is_none())
+                .ok_or(missing)
+        }
+    }
+}
 
 /// The names of files, as `KUBECONFIG` has them.
 fn names(files: &[PathBuf]) -> String {
@@ -120,7 +136,7 @@ impl Kubeconfigs {
     /// Logs in by the context that is asked for, else the current one.
     ///
     /// # Errors
-    /// As [`super::login::load`].
+    /// As [`load`].
     pub async fn login(
         &self,
         asked: LoginRequest<'_>,
@@ -241,41 +257,5 @@ fn is_kubeconfig(read: Kubeconfig) -> Result<Kubeconfig, String> {
     match read.kind.as_deref() {
         None | Some("" | "Config") => Ok(read),
         Some(kind) => Err(format!("this is a {}, not a kubeconfig", printable(kind))),
-    }
-}
-
-/// What is wrong with a kubeconfig. What the parser says may quote it, tokens included.
-pub fn said(error: &KubeconfigError) -> String {
-    match error {
-        KubeconfigError::Parse(error) => match error.location() {
-            Some(at) => format!(
-                "{}:{}: is not valid YAML of a kubeconfig",
-                at.line(),
-                at.column()
-            ),
-            None => "is not valid YAML of a kubeconfig".to_owned(),
-        },
-        KubeconfigError::ReadConfig(error, _)
-            if error.kind() == std::io::ErrorKind::InvalidData =>
-        {
-            "is not UTF-8".to_owned()
-        }
-        KubeconfigError::ReadConfig(error, _) => cause(error),
-        KubeconfigError::CurrentContextNotSet => {
-            "current-context is missing; choose one with --context".to_owned()
-        }
-        KubeconfigError::LoadContext(name) => {
-            format!(
-                "contexts[{}] is missing; current-context names it",
-                printable(name)
-            )
-        }
-        KubeconfigError::LoadClusterOfContext(name) => {
-            format!(
-                "clusters[{}] is missing; the context names it",
-                printable(name)
-            )
-        }
-        other => printable(&other.to_string()),
     }
 }

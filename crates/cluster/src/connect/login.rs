@@ -3,7 +3,6 @@
 //! kube reads and merges them, and asks the programs that they name for credentials. What it would
 //! take silently and a person should know of is refused here first, with what to do instead.
 
-use super::kubeconfigs::{Kubeconfigs, said};
 use super::server::{Failure, Server};
 use crate::file::cause;
 use crate::text::printable;
@@ -11,6 +10,7 @@ use hyper_util::client::proxy::matcher::Matcher;
 use kube_client::client::{AuthError, ClientBuilder};
 use kube_client::config::{
     AuthInfo, Cluster, Config, ExecConfig, ExecInteractiveMode, KubeConfigOptions, Kubeconfig,
+    KubeconfigError,
 };
 use kube_client::{Client, Error};
 use std::ffi::OsString;
@@ -65,22 +65,6 @@ pub struct Login {
     pub context: Option<String>,
     /// What an error of the connection may come from: the host's list of CAs, a proxy.
     pub by_way_of: Vec<String>,
-}
-
-/// Reads the kubeconfigs of `--kubeconfig`, else of `KUBECONFIG`, else `.kube/config` at home, and
-/// what they name. Where there is none of these, and this is a pod, its service account is used.
-///
-/// # Errors
-/// One of these cannot be had or is not supported. The text names files and fields, never a value.
-pub async fn load(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, String> {
-    match Kubeconfigs::find(asked.file, around)? {
-        Ok(kubeconfigs) => kubeconfigs.login(asked, around).await,
-        Err(missing) => {
-            let pod = in_pod(around, asked.insecure);
-            pod.filter(|_| asked.file.is_none() && asked.context.is_none())
-                .ok_or(missing)
-        }
-    }
 }
 
 /// Logs in by a kubeconfig with one context, its cluster and its user.
@@ -194,7 +178,7 @@ impl Login {
 }
 
 /// What a pod has (client-go, `rest.InClusterConfig`).
-fn in_pod(around: Environment<'_>, insecure: bool) -> Option<Login> {
+pub fn in_pod(around: Environment<'_>, insecure: bool) -> Option<Login> {
     let host = around.text(&["KUBERNETES_SERVICE_HOST"])?;
     let port = around.text(&["KUBERNETES_SERVICE_PORT"])?;
     let host = if host.contains(':') {
@@ -346,4 +330,40 @@ fn check_program(exec: &mut ExecConfig, is_one_of_many: bool) -> Result<(), &'st
     }
     exec.interactive_mode = Some(ExecInteractiveMode::Never);
     Ok(())
+}
+
+/// What is wrong with a kubeconfig. What the parser says may quote it, tokens included.
+pub fn said(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::Parse(error) => match error.location() {
+            Some(at) => format!(
+                "{}:{}: is not valid YAML of a kubeconfig",
+                at.line(),
+                at.column()
+            ),
+            None => "is not valid YAML of a kubeconfig".to_owned(),
+        },
+        KubeconfigError::ReadConfig(error, _)
+            if error.kind() == std::io::ErrorKind::InvalidData =>
+        {
+            "is not UTF-8".to_owned()
+        }
+        KubeconfigError::ReadConfig(error, _) => cause(error),
+        KubeconfigError::CurrentContextNotSet => {
+            "current-context is missing; choose one with --context".to_owned()
+        }
+        KubeconfigError::LoadContext(name) => {
+            format!(
+                "contexts[{}] is missing; current-context names it",
+                printable(name)
+            )
+        }
+        KubeconfigError::LoadClusterOfContext(name) => {
+            format!(
+                "clusters[{}] is missing; the context names it",
+                printable(name)
+            )
+        }
+        other => printable(&other.to_string()),
+    }
 }

@@ -1,6 +1,5 @@
 //! Servers that are no API server, by their answer to [`PATH`] (pure).
 
-use super::server::Response;
 use crate::kinds::fields::str_at;
 use serde_json::Value;
 
@@ -17,20 +16,19 @@ pub fn sentence(why: &str) -> String {
 }
 
 /// What is wrong with an answer to [`PATH`]; `None` of an API server.
-pub fn stranger(answer: &Response) -> Option<String> {
-    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+pub fn stranger(status: u16, text: &[u8]) -> Option<String> {
+    let body: Value = serde_json::from_slice(text).unwrap_or_default();
     let is_api = match str_at(&body, "/kind") {
         Some("Status") => true,
-        Some("APIVersions") => answer.status == 200,
+        Some("APIVersions") => status == 200,
         _ => false,
     };
     // A gateway before an API server refuses credentials in words of its own.
-    let is_gateway = answer.status == 401 && body.is_object();
+    let is_gateway = status == 401 && body.is_object();
     if is_api || is_gateway {
         return None;
     }
-    let status = answer.status;
-    let with = match answer.body.trim_ascii_start() {
+    let with = match text.trim_ascii_start() {
         _ if (300..400).contains(&status) => "and names another place",
         [] => "and nothing else",
         [b'<', ..] => "and a page of HTML",
@@ -45,11 +43,7 @@ mod tests {
     use super::*;
 
     fn of(status: u16, body: &str) -> Option<String> {
-        stranger(&Response {
-            status,
-            retry_after: None,
-            body: body.into(),
-        })
+        stranger(status, body.as_bytes())
     }
 
     #[test]

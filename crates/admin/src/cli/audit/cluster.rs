@@ -5,7 +5,7 @@ use crate::audit::{Objects, Origin, Unread};
 use crate::cli::{Failure, Io, runtime};
 use skewguard_cluster::connect::fetch::{FetchProgress, fetch};
 use skewguard_cluster::connect::live;
-use skewguard_cluster::connect::login;
+use skewguard_cluster::connect::{kubeconfigs, login};
 use skewguard_cluster::moment::Moment;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -52,7 +52,7 @@ pub(in crate::cli) fn read(
         service_account: Path::new(SERVICE_ACCOUNT),
     };
     let runtime = runtime()?;
-    let mut login = runtime.block_on(login::load(asked, around))?;
+    let mut login = runtime.block_on(kubeconfigs::load(asked, around))?;
     if is_insecure {
         io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
     }
