@@ -2,9 +2,9 @@
 
 use super::read_text;
 use crate::audit::SetAudit;
-use serde_json::Value;
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use skewguard_cluster::files::{folder, yaml_list};
+use skewguard_cluster::files::{folder, yaml, yaml_list};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -66,14 +66,9 @@ impl Places {
     }
 
     fn look(&mut self, file: &Path, text: &str, images: &BTreeMap<Key, &str>) {
-        for (line, text, object) in objects(text) {
-            let field = |pointer| object.pointer(pointer).and_then(Value::as_str);
-            let key = ["/kind", "/metadata/namespace", "/metadata/name"]
-                .map(|pointer| field(pointer).unwrap_or_default().to_owned());
-            let [kind, namespace, name] = key;
-            let key = (kind, namespace, name);
+        objects(text, &mut |line, text, key| {
             let Some(image) = images.get(&key) else {
-                continue;
+                return;
             };
             let has = |what: &str| {
                 text.lines()
@@ -84,7 +79,7 @@ impl Places {
                 file: file.to_owned(),
                 line: line + within + 1,
             });
-        }
+        });
     }
 }
 
@@ -94,57 +89,72 @@ fn keys(set: &SetAudit) -> impl Iterator<Item = Key> {
     names.map(|name| (set.kind.to_owned(), set.namespace.clone(), name.clone()))
 }
 
-/// The objects of a file, each with the lines before it and its text.
-fn objects(text: &str) -> Vec<(usize, String, Value)> {
-    if text.trim_start().starts_with('{') {
-        return json_objects(text);
+/// What is read of an object.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    kind: String,
+    metadata: Name,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Name {
+    namespace: String,
+    name: String,
+}
+
+impl Head {
+    fn key(self) -> Key {
+        (self.kind, self.metadata.namespace, self.metadata.name)
     }
-    let mut found = Vec::new();
+}
+
+/// Shows the objects of a file one after another, each with the lines before it and its text.
+fn objects(text: &str, see: &mut dyn FnMut(usize, &str, Key)) {
+    if text.trim_start().starts_with('{') {
+        return json_objects(text, see);
+    }
+    let mut look = |line: usize, text: &str| {
+        let object = yaml::documents(text, 1).ok().and_then(|mut all| all.pop());
+        let head = object.and_then(|object| serde_json::from_value::<Head>(object).ok());
+        if let Some(head) = head {
+            see(line, text, head.key());
+        }
+    };
     for document in yaml_list::documents(text) {
-        let list = yaml_list::list(document);
-        let pieces = match &list {
-            Some(list) => list
-                .items
-                .iter()
-                .map(|item| (item.line, item.without_dash()))
-                .collect(),
-            None => vec![(document.line, document.text.to_owned())],
-        };
-        for (line, text) in pieces {
-            let object = skewguard_cluster::files::yaml::documents(&text, 1)
-                .ok()
-                .and_then(|mut all| all.pop());
-            found.extend(object.map(|object| (line, text, object)));
+        match yaml_list::list(document) {
+            Some(list) => {
+                let items = list.items.iter();
+                items.for_each(|item| look(item.line, &item.without_dash()));
+            }
+            None => look(document.line, document.text),
         }
     }
-    found
 }
 
 /// Objects in JSON, and those of lists.
-fn json_objects(text: &str) -> Vec<(usize, String, Value)> {
-    #[derive(serde::Deserialize)]
+fn json_objects(text: &str, see: &mut dyn FnMut(usize, &str, Key)) {
+    #[derive(Deserialize)]
     struct List<'a> {
         #[serde(borrow)]
         items: Vec<&'a RawValue>,
     }
     let documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-    let all = documents.map_while(Result::ok).flat_map(|document| {
-        match serde_json::from_str::<List<'_>>(document.get()) {
-            Ok(list) => list.items,
-            Err(_) => vec![document],
-        }
-    });
     let start = text.as_ptr().addr();
-    let mut counted = (0, 0);
-    let placed = all.filter_map(|object| {
-        // A part of the text, after the one before.
-        let at = object.get().as_ptr().addr() - start;
-        let (before, lines) = counted;
-        counted = (at, lines + text.get(before..at)?.matches('\n').count());
-        let value = serde_json::from_str(object.get()).ok()?;
-        Some((counted.1, object.get().to_owned(), value))
-    });
-    placed.collect()
+    let (mut before, mut lines) = (0, 0);
+    for document in documents.map_while(Result::ok) {
+        let list = serde_json::from_str::<List<'_>>(document.get());
+        for object in list.map_or_else(|_| vec![document], |list| list.items) {
+            // A part of the text, after the one before.
+            let at = object.get().as_ptr().addr() - start;
+            let between = text.get(before..at).unwrap_or_default();
+            (before, lines) = (at, lines + between.matches('\n').count());
+            if let Ok(head) = serde_json::from_str::<Head>(object.get()) {
+                see(lines, object.get(), head.key());
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -153,10 +163,9 @@ mod tests {
 
     /// The line and the name of each object.
     fn found(text: &str) -> Vec<(usize, String)> {
-        let name =
-            |object: &serde_json::Value| object["metadata"]["name"].as_str().unwrap().to_owned();
-        let all = objects(text).into_iter();
-        all.map(|(line, _, object)| (line, name(&object))).collect()
+        let mut found = Vec::new();
+        objects(text, &mut |line, _, (_, _, name)| found.push((line, name)));
+        found
     }
 
     #[test]
