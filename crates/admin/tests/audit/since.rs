@@ -222,3 +222,44 @@ fn a_conclusion_counts_sets_and_a_row_says_that_it_is_inactive() {
     let (text, _, _) = from("after-active", &[]);
     assert!(!text.contains("Inactive"), "{text}");
 }
+
+/// Neither audit says of which cluster it is.
+#[test]
+fn a_baseline_without_a_common_set_is_warned_of() {
+    let set = |name: &str| {
+        let provider = super::real::aws("ami-0bc8dda494f111572");
+        super::real::list([super::real::machine_set(name, &provider)])
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    for name in ["one", "other"] {
+        std::fs::write(path(name), set(name)).unwrap();
+    }
+    let (base, ..) = audit(&["--from", &path("one"), "-o", "json"]);
+    std::fs::write(path("base"), base).unwrap();
+    let says = "skewguard: warning: --since: none of its sets is here: it may be an audit of another cluster\n";
+    for (name, wanted) in [("one", ""), ("other", says)] {
+        let (_, err, _) = audit(&["--from", &path(name), "--since", &path("base")]);
+        assert_eq!(err, wanted, "{name}");
+    }
+}
+
+/// A file of exceptions for other clusters alone does nothing here.
+#[test]
+fn exceptions_for_other_clusters_alone_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("exceptions.yaml");
+    let entry = |cluster: &str| format!("- set: x\n  reason: y\n  until: 2999-01-01\n{cluster}");
+    let said = |entries: &[&str]| {
+        let entries: String = entries.iter().map(|cluster| entry(cluster)).collect();
+        std::fs::write(&path, format!("exceptions:\n{entries}")).unwrap();
+        let from = "tests/data/cases/since-two-domains/after.json";
+        audit(&["--from", from, "--exceptions", path.to_str().unwrap()]).1
+    };
+    let (other, own) = ("  cluster: prod-eu\n", "  cluster: c1-x7k2p\n");
+    let says = "skewguard: warning: --exceptions: there is no cluster prod-eu among these\n";
+    assert_eq!(said(&[other]), says);
+    for entries in [&[own][..], &[""], &[other, own], &[other, ""]] {
+        assert_eq!(said(entries), "", "{entries:?}");
+    }
+}

@@ -102,6 +102,11 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     request.warn_of_strangers(&fleet, is_list, io);
     if let Some(before) = before {
         since::compare(&before, &mut fleet)?;
+        if since::shares_nothing(&before, &fleet) {
+            io.say(format_args!(
+                "warning: --since: none of its sets is here: it may be an audit of another cluster"
+            ));
+        }
     }
     let conclusions = Conclusions::of(&fleet, |name| AuditRequest::of(args, name, &paths));
     if args.print_commands.is_some() {
@@ -177,7 +182,12 @@ impl<'a> Request<'a> {
 
     /// Warns of exceptions in clusters that are not among these.
     fn warn_of_strangers(&self, fleet: &FleetAudit, is_list: bool, io: &mut Io<'_>) {
-        let exceptions = self.exceptions.iter().filter(|_| is_list);
+        // A file for many clusters may be used for each of them.
+        let is_named = |name: &str| fleet.items.iter().any(|cluster| cluster.is_named(name));
+        let is_said = |all: &&Exceptions| {
+            is_list || all.name_clusters().is_ok() && !all.clusters().any(is_named)
+        };
+        let exceptions = self.exceptions.iter().filter(is_said);
         for name in exceptions.flat_map(Exceptions::clusters) {
             if !fleet.items.iter().any(|cluster| cluster.is_named(name)) {
                 io.say(format_args!(

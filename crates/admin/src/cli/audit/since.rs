@@ -210,6 +210,16 @@ fn one_cluster(before: &FleetAudit, fleet: &FleetAudit) -> Result<(), Failure> {
     }
 }
 
+/// Tells whether no set of the only audit of then is in the only one of now: neither may say of which
+/// cluster it is.
+pub(super) fn shares_nothing(before: &FleetAudit, fleet: &FleetAudit) -> bool {
+    let (Some(then), Some(now)) = (before.alone(), fleet.alone()) else {
+        return false;
+    };
+    let is_here = |old: &SetAudit| now.sets.iter().any(|set| is_of_set(old, set));
+    !then.sets.is_empty() && !now.sets.is_empty() && !then.sets.iter().any(is_here)
+}
+
 /// Adds to each audit what is new or worse than then. All sets of a cluster that was not audited then
 /// are new.
 ///
