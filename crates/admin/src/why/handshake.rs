@@ -34,14 +34,12 @@ impl Case<'_> {
             Some(true) => {
                 self.unseen("which of the two: its console has Ignition's error, and its clock");
                 let left = if is_expired {
-                    "the certificate's dates or the machine's clock"
+                    "the certificate's dates"
                 } else {
-                    "the name or the machine's clock"
+                    "the name"
                 };
-                let why = format!(
-                    "its user data has the machine-config-server's CA, which leaves {left}"
-                );
-                let finding = made(format!("{begin}: {why}."));
+                let why = "its user data has the machine-config-server's CA, which leaves";
+                let finding = made(format!("{begin}: {why} {left} or the machine's clock."));
                 (self.about_clock(finding), false)
             }
             None => {

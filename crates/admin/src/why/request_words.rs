@@ -22,23 +22,16 @@ impl Case<'_> {
         let Some((kind, error)) = &seen.failure else {
             return self.unreachable_request();
         };
-        let (name, pool) = (self.name(), logs.text(seen.last.pool).to_owned());
+        let pool = logs.text(seen.last.pool).to_owned();
         let agent = logs.text(seen.last.agent).to_owned();
         let client = match agent.as_str() {
             "" => "its Ignition".to_owned(),
             agent => format!("its {}", agent.replace('/', " ")),
         };
-        let when = self.ago(seen.last.at);
         let status = kind
             .status()
             .map_or(String::new(), |status| format!(" ({status})"));
-        let times = match seen.count {
-            1 => String::new(),
-            count => format!(" {count} times"),
-        };
-        let begin = format!(
-            "{name} asked{times} for the config of pool {pool}, the last time {when}, and did not get it{status}"
-        );
+        let begin = format!("{}{status}", self.asked_in_vain(seen));
         let made = |sentence: String| {
             Finding::new(
                 Stage::RequestRefused,
@@ -80,6 +73,18 @@ impl Case<'_> {
             return finding;
         }
         finding.proved(self, "log of the machine-config-server", REFUSED_AGAINST)
+    }
+
+    fn asked_in_vain(&self, seen: &Seen) -> String {
+        let (name, when) = (self.name(), self.ago(seen.last.at));
+        let pool = self.facts.logs.text(seen.last.pool);
+        let times = match seen.count {
+            1 => String::new(),
+            count => format!(" {count} times"),
+        };
+        format!(
+            "{name} asked{times} for the config of pool {pool}, the last time {when}, and did not get it"
+        )
     }
 
     /// It asks again and again within one boot, as Ignition does when no answer comes, and the server knows
@@ -179,11 +184,7 @@ impl Case<'_> {
         let reached = tls.distrust.is_some() || tls.broken.is_some();
         let odd_state = self.odd_state().filter(|_| !reached).map(str::to_owned);
         let begin = if is_whole {
-            let up = if odd_state.is_some() {
-                ""
-            } else {
-                " is up and"
-            };
+            let up = odd_state.as_ref().map_or(" is up and", |_| "");
             format!("{name}{up} has not asked for its config in {age}")
         } else {
             format!(
@@ -207,11 +208,9 @@ impl Case<'_> {
         }
         if let Some(state) = odd_state {
             self.unseen("whether its instance runs: the cloud's console");
-            let finding = made(format!(": its instance's state is {state}."));
-            return (
-                finding.next("Look in the cloud's console whether it runs"),
-                false,
-            );
+            let finding = made(format!(": its instance's state is {state}."))
+                .next("Look in the cloud's console whether it runs");
+            return (finding, false);
         }
         if let Some(finding) = self.unreadable_pointer(&begin, &step, judged) {
             return (finding, false);

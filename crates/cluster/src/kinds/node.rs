@@ -2,7 +2,7 @@
 
 use super::machine::Address;
 use super::machine_set::architecture_name;
-use super::metadata::{Condition, Metadata, Object, condition};
+use super::metadata::{Condition, Metadata, Object, ObjectMeta, condition};
 use super::names::ip;
 use crate::lenient;
 use crate::moment::Moment;
@@ -103,6 +103,13 @@ struct Born {
     boot_free_mib: Option<u64>,
 }
 
+/// `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`.
+fn pool_of_config(metadata: &ObjectMeta) -> Option<String> {
+    let config = metadata.annotation("machineconfiguration.openshift.io/currentConfig")?;
+    let (pool, _) = config.strip_prefix("rendered-")?.rsplit_once('-')?;
+    Some(pool.to_owned())
+}
+
 impl Node {
     /// `whole` is the object itself, for the annotation with the verdict.
     pub fn of(object: Object<Spec, Status>, whole: &Value) -> Self {
@@ -111,12 +118,6 @@ impl Node {
             spec,
             status,
         } = object;
-        let config = metadata.annotation("machineconfiguration.openshift.io/currentConfig");
-        // `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`
-        let rendered = config
-            .as_deref()
-            .and_then(|config| config.strip_prefix("rendered-")?.rsplit_once('-'))
-            .map(|(pool, _)| pool.to_owned());
         let has_role = |role: &str| {
             let label = format!("node-role.kubernetes.io/{role}");
             metadata.labels.contains_key(&label)
@@ -136,7 +137,7 @@ impl Node {
                 .map(|version| ImageVersion::parse(&version)),
             node_pool: metadata.label(super::machine::OF_NODE_POOL),
             karpenter_pool: metadata.label("karpenter.sh/nodepool"),
-            pool: rendered.or_else(of_role),
+            pool: pool_of_config(&metadata).or_else(of_role),
             is_of_machine_api: of_machine_api.is_some(),
             machine: of_machine_api.or_else(|| metadata.annotation("cluster.x-k8s.io/machine")),
             architecture: metadata

@@ -109,6 +109,15 @@ impl Matching {
         self.begin = Some((at, if is_continued { 0 } else { 60 }));
     }
 
+    /// Ends the requests of this connection: what comes without a name is none of theirs.
+    fn end(&mut self, peer: PeerAddress) {
+        let own = |request: &Pending| request.peer == Some(peer);
+        self.pending.retain(|request| !own(request));
+        let all = self.groups.values().flat_map(|group| &group.requests);
+        let found = all.filter(|request| own(request));
+        self.known.extend(found.map(|request| request.number).max());
+    }
+
     /// Adds a request; the oldest of too many goes.
     pub(super) fn push(&mut self, mut request: Pending) {
         request.number = self.count;
@@ -247,13 +256,7 @@ impl ServerLogs {
         let what = (failure.kind, error);
         let outcome = Outcome::Failed(failure.kind, error);
         if let Some(peer) = failure.peer {
-            let own = |request: &Pending| request.peer == Some(peer);
-            matching.pending.retain(|request| !own(request));
-            let all = matching.groups.values().flat_map(|group| &group.requests);
-            let found = all
-                .filter(|request| own(request))
-                .map(|request| request.number);
-            matching.known.extend(found.max());
+            matching.end(peer);
             self.break_off(peer, outcome, at);
             return;
         }

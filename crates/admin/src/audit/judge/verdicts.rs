@@ -64,24 +64,29 @@ pub(crate) fn judge(
     set.could_be_kept = upkeep::could_be_kept(&set, lookup.objects);
     let missing_limit = missing_limit(&verdict, policy, set.image.pool.as_deref());
     let unreadable = unreadable(&mut set, version, &mut verdict, lookup);
+    let elsewhere = |words| Remedy {
+        is_elsewhere: true,
+        ..Remedy::words(words)
+    };
     let remedy = match (unreadable, &missing_limit) {
-        (None, Some(limit)) => Remedy {
-            is_elsewhere: true,
-            ..Remedy::words(limit.says())
-        },
-        (Some(Unreadable::Convert(how)), _) if verdict.verdict != Outcome::Refused => Remedy {
-            is_elsewhere: true,
-            ..Remedy::words(how)
-        },
+        (None, Some(limit)) => elsewhere(limit.says()),
+        (Some(Unreadable::Convert(how)), _) if verdict.verdict != Outcome::Refused => {
+            elsewhere(how)
+        }
         (None, None) if !needs_remedy(&set, version, &verdict, lookup) => Remedy::default(),
         _ => {
             let judge = |version: &_| self::verdict(&set, Some(version), policy, release);
             remedy(&set, release, judge, lookup)
         }
     };
-    let set = with_remedy(set, remedy, lookup);
+    let mut row = row(with_remedy(set, remedy, lookup), &verdict);
+    row.missing_limit = missing_limit;
+    (row, verdict)
+}
+
+fn row(set: Set, verdict: &Verdict) -> SetAudit {
     let image = set.image;
-    let row = SetAudit {
+    SetAudit {
         pool: image.pool,
         platform: image.platform.map(|platform| platform.id().to_owned()),
         region: image.region,
@@ -91,10 +96,8 @@ pub(crate) fn judge(
         action: verdict.action,
         reason: verdict.reason,
         message: verdict.message.clone(),
-        missing_limit,
         ..set.row
-    };
-    (row, verdict)
+    }
 }
 
 /// FIPS mode of its nodes. A NodePool's are of another cluster, with MachineConfigs of its own.

@@ -71,32 +71,26 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         [] => None,
         from => Some(input::read_files(from, &mut objects)?),
     };
-    if let Some(unknown) = args
-        .target
-        .as_deref()
-        .and_then(crate::operator::unknown_release)
-    {
+    let target = args.target.as_deref();
+    if let Some(unknown) = target.and_then(crate::operator::unknown_release) {
         io.say(format_args!("warning: --target {unknown}"));
     }
     let is_list = contexts.is_some() || matches!(files, Some(Files::OfSeveral(_)));
     request.check(is_list)?;
     let before = args.since.as_deref();
     let before = before.map(|path| since::load(path, is_list)).transpose()?;
-    let mut paths = Paths::new();
-    let mut fleet = match (&contexts, files) {
-        (Some(contexts), _) => fleet::read(&request, contexts, io),
+    let (mut fleet, paths) = match (&contexts, files) {
+        (Some(contexts), _) => (fleet::read(&request, contexts, io), Paths::new()),
         (None, Some(Files::OfSeveral(gathers))) => {
             drop(objects);
-            let (fleet, own) = gathers::read(&request, &gathers);
-            paths = own;
-            fleet
+            gathers::read(&request, &gathers)
         }
-        (None, Some(Files::OfOne(unread))) => {
-            alone(&request, objects, (unread, Origin::default()), io)?
-        }
-        (None, None) => {
-            let read = cluster::from_server(args, &mut objects, io)?;
-            alone(&request, objects, read, io)?
+        (None, files) => {
+            let read = match files {
+                Some(Files::OfOne(unread)) => (unread, Origin::default()),
+                _ => cluster::from_server(args, &mut objects, io)?,
+            };
+            (alone(&request, objects, read, io)?, Paths::new())
         }
     };
     request.warn_of_strangers(&fleet, is_list, io);
@@ -110,21 +104,30 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     }
     let conclusions = Conclusions::of(&fleet, |name| AuditRequest::of(args, name, &paths));
     if args.print_commands.is_some() {
-        for audit in fleet.audits() {
-            of_its_release(args, audit)?;
-        }
-        let script = commands::render(&fleet, &conclusions.all, args.kubeconfig.as_deref());
-        io.out.write_all(script.as_bytes())?;
-        return Ok(match fleet.summary.not_audited {
-            0 => Exit::Done,
-            _ => Exit::Failed,
-        });
+        return print_fix(args, &fleet, &conclusions, io);
     }
     choose(args, &mut fleet)?;
     print(args, terminal, (&fleet, &paths), &conclusions, io)?;
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
     let is_later = conclusions.all.later.is_some();
     Ok(args.fail_on.exit(conclusions.all.exit, is_hidden, is_later))
+}
+
+fn print_fix(
+    args: &Args,
+    fleet: &FleetAudit,
+    conclusions: &Conclusions,
+    io: &mut Io<'_>,
+) -> Result<Exit, Failure> {
+    for audit in fleet.audits() {
+        of_its_release(args, audit)?;
+    }
+    let script = commands::render(fleet, &conclusions.all, args.kubeconfig.as_deref());
+    io.out.write_all(script.as_bytes())?;
+    Ok(match fleet.summary.not_audited {
+        0 => Exit::Done,
+        _ => Exit::Failed,
+    })
 }
 
 /// The files that were named, read once.
