@@ -295,7 +295,7 @@ const MISTAKES: [(&[&str], Exit, &str); 12] = [
     (
         &["policy", "lint", "-f", "tests/data/audit/aws.json"],
         Exit::Failed,
-        "skewguard: tests/data/audit/aws.json: this is a List of ClusterVersion, not a policy",
+        "skewguard: tests/data/audit/aws.json: this is a List of ClusterVersion, not a policy; `oc skewguard policy init` writes one",
     ),
     (
         &["audit", "--policy", AWS, "--from", AWS],

@@ -274,6 +274,18 @@ fn files_and_names(from: &[PathBuf], names: &[String]) -> (Vec<PathBuf>, Vec<Str
     (files, names)
 }
 
+/// Refuses names that are files, where none was named with --from.
+fn check_names(from: &[PathBuf], names: &[String]) -> Result<(), String> {
+    let is_file = |name: &&String| from.is_empty() && Path::new(name.as_str()).is_file();
+    match names.iter().find(is_file) {
+        Some(name) => Err(format!(
+            "{}: this is a file; name it with --from",
+            printable(name)
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The kind of an object that is something else: a cluster's, or what this program prints.
 fn other_kind(bytes: &[u8]) -> Option<String> {
     let bytes = for_nodes(bytes.to_vec());

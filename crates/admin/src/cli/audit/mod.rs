@@ -20,7 +20,8 @@ mod word;
 pub(super) use args::{Args, parse_time};
 
 use super::{
-    Exit, Failure, Io, files_and_names, named, named_policy, policy_input, read_file, read_once,
+    Exit, Failure, Io, check_names, files_and_names, named, named_policy, policy_input, read_file,
+    read_once,
 };
 use crate::audit::cluster::scripts;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
@@ -55,7 +56,9 @@ fn read_text(path: &Path) -> Result<String, String> {
 }
 
 pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    check_names(&args.from, &args.sets)?;
     let (from, sets) = files_and_names(&args.from, &args.sets);
+    let before = args.sets.len();
     let args = &Args {
         from,
         sets,
@@ -106,7 +109,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     if args.print_commands.is_some() {
         return print_fix(args, &fleet, &conclusions, io);
     }
-    choose(args, &mut fleet)?;
+    choose(args, before, &mut fleet)?;
     print(args, terminal, (&fleet, &paths), &conclusions, io)?;
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
     let is_later = conclusions.all.later.is_some();
@@ -323,17 +326,13 @@ fn of_its_release(args: &Args, audit: &BootImageAudit) -> Result<(), Failure> {
     .into())
 }
 
-/// Leaves only the sets that were asked for; each has to be in one of the clusters. The summary
-/// stays that of all.
-fn choose(args: &Args, fleet: &mut FleetAudit) -> Result<(), Failure> {
-    for name in &args.sets {
+/// Leaves only the sets that were asked for, so many of them before --from; each has to be in one of
+/// the clusters. The summary stays that of all.
+fn choose(args: &Args, before: usize, fleet: &mut FleetAudit) -> Result<(), Failure> {
+    for (n, name) in args.sets.iter().enumerate() {
         let mut sets = fleet.audits().flat_map(|audit| &audit.sets);
         if !sets.any(|set| is_named(set, name)) {
-            let also = if args.from.is_empty() {
-                ""
-            } else {
-                ", and no such file"
-            };
+            let also = if n < before { "" } else { ", and no such file" };
             return Err(format!("{}: there is no such set{also}", printable(name)).into());
         }
     }

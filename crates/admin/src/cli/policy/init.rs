@@ -33,12 +33,13 @@ Examples:
   oc skewguard policy init --from must-gather.local.*/ \\
     > policy.json
 
-Limits for the workers alone, whatever the control plane is made from:
+Limits in place of those that it writes, for all pools but the
+control plane:
   \"limits\": [
     { \"minimumOCPVersion\": \"4.13.0\", \"minimumRHCOSVersion\": \"9.2\" },
     { \"pools\": [\"master\"], \"deniedVersions\": [] } ]
 
-One old pool that may stay as it is:
+The same, where one old pool may stay as it is:
   \"limits\": [
     { \"minimumOCPVersion\": \"4.13.0\", \"minimumRHCOSVersion\": \"9.2\" },
     { \"pools\": [\"old\"], \"deniedVersions\": [] } ]

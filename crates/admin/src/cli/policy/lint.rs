@@ -71,7 +71,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         let report = match read_start(path, MAX_BYTES) {
             Ok(bytes) => {
                 if let Some(kind) = other_kind(&bytes) {
-                    let why = format!("this is a {kind}, not a policy");
+                    let why = format!(
+                        "this is a {kind}, not a policy; `oc skewguard policy init` writes one"
+                    );
                     io.say(format_args!("{name}: {why}"));
                     suites.add_test_suite(unread(&name, &why));
                     exit = Exit::Failed;

@@ -116,10 +116,10 @@ struct MachineConfigArgs {
 Examples:
   oc skewguard render ignition --policy policy.json >new.ign
   coreos-installer pxe customize --dest-device /dev/sda \\
-    --dest-ignition worker.ign --dest-ignition skewguard.ign \\
+    --dest-ignition worker.ign --dest-ignition new.ign \\
     --output initramfs.img rhcos-live-initramfs.img
   qemu-system-x86_64 ... \\
-    -fw_cfg name=opt/com.coreos/config,file=skewguard.ign")]
+    -fw_cfg name=opt/com.coreos/config,file=new.ign")]
 struct IgnitionArgs {
     /// Ignition spec: 2.2.0, or 3.0.0 to 3.5.0. The oldest 3.x is read by every later one.
     #[arg(long, value_name = "VERSION", default_value_t = Spec::OLDEST_3)]

@@ -6,8 +6,8 @@ mod text;
 
 use super::audit::{cluster, parse_time, starter};
 use super::{
-    Exit, Failure, Io, POLICY_VARIABLE, files_and_names, named, named_policy, policy_name,
-    read_once,
+    Exit, Failure, Io, POLICY_VARIABLE, cause, check_names, files_and_names, named, named_policy,
+    policy_name, read_once,
 };
 use crate::audit::cluster::scripts;
 use crate::audit::{BootImageAudit, KnownBy, Objects, Origin, SetAudit, Unread, audit};
@@ -122,6 +122,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     if args.print_commands.is_some() {
         return print_gather(args, io);
     }
+    check_names(&args.from, &args.names)?;
     let (from, names) = files_and_names(&args.from, &args.names);
     let files = from.iter().chain(&args.kubeconfig).chain(&args.policy);
     read_once(files.map(PathBuf::as_path))?;
@@ -200,7 +201,7 @@ fn write(args: &Args, script: &str, io: &mut Io<'_>) -> Result<Exit, Failure> {
     match &args.file {
         None => io.out.write_all(script.as_bytes())?,
         Some(path) => {
-            let about = |error| format!("{}: {error}", named(path));
+            let about = |error| format!("{}: {}", named(path), cause(&error));
             let mut file = File::create_new(path).map_err(about)?;
             file.write_all(script.as_bytes()).map_err(about)?;
         }
