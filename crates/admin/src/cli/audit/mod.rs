@@ -58,7 +58,7 @@ fn read_text(path: &Path) -> Result<String, String> {
 pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Exit, Failure> {
     check_names(&args.from, &args.sets)?;
     let (from, sets) = files_and_names(&args.from, &args.sets);
-    let before = args.sets.len();
+    let set_count = args.sets.len();
     let args = &Args {
         from,
         sets,
@@ -109,7 +109,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     if args.print_commands.is_some() {
         return print_fix(args, &fleet, &conclusions, io);
     }
-    choose(args, before, &mut fleet)?;
+    choose(args, set_count, &mut fleet)?;
     print(args, terminal, (&fleet, &paths), &conclusions, io)?;
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
     let is_later = conclusions.all.later.is_some();
