@@ -253,6 +253,14 @@ fn junit_and_sarif_say_it_and_fail_nothing() {
     let out = suite.system_out.as_ref().unwrap().as_str();
     assert_eq!(out.lines().nth(1), Some(LINE));
 
+    // Status and tests say the same.
+    let dir = tempfile::tempdir().unwrap();
+    let from = objects(dir.path(), Some("4.16.3"));
+    let (out, _, exit) = audit(&["--from", &from, "-o", "junit", "--fail-on", "later"]);
+    let report = Report::deserialize_from_str(&out).unwrap();
+    let suite = &report.test_suites[0];
+    assert_eq!((suite.failures, suite.errors, exit), (2, 0, Exit::Refused));
+
     let log: Value = serde_json::from_str(&form("sarif", &[])).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
     assert_eq!(results.len(), 2);

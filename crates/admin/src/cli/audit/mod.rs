@@ -33,7 +33,7 @@ use crate::lint::starter::{STARTER, STARTER_NAME, STARTER_NAME_OKD, STARTER_OKD}
 use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
-use args::{Form, Only, Script};
+use args::{FailOn, Form, Only, Script};
 use audit_request::{AuditRequest, Paths, is_own_release};
 use conclusion::Conclusions;
 use exceptions::Exceptions;
@@ -428,7 +428,7 @@ fn print(
         (Form::Yaml, None) => yaml(fleet),
         (Form::Html, _) => html::render(fleet, conclusions),
         (Form::Markdown, _) => markdown::render(fleet, &conclusions.all),
-        (Form::Junit, _) => junit::render(fleet, conclusions)?,
+        (Form::Junit, _) => junit::render(fleet, conclusions, args.fail_on == FailOn::Later)?,
         (Form::Csv, _) => csv::render(fleet)?,
         (Form::Sarif, _) => {
             let own = |name: &str| paths.get(name).unwrap_or(&args.from);

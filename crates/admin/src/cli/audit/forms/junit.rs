@@ -8,10 +8,12 @@ use crate::cli::audit::later::Later;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 /// A suite for each cluster, whose name is in the class of its tests: not every reader shows suites.
-/// Something that could not be read is a test of its own. A set that does not count was skipped.
+/// Something that could not be read is a test of its own. A set that does not count was skipped. One that a
+/// later release would refuse fails where that was asked for.
 pub(in crate::cli::audit) fn render(
     fleet: &FleetAudit,
     conclusions: &Conclusions,
+    fails_later: bool,
 ) -> Result<String, SerializeError> {
     let mut report = Report::new("skewguard");
     for (cluster, own) in fleet.items.iter().zip(&conclusions.each) {
@@ -25,7 +27,7 @@ pub(in crate::cli::audit) fn render(
             suite.add_test_case(case(&format!("{class}read"), "the cluster", status));
         }
         if let (Some(audit), Some(own)) = (&cluster.audit, own) {
-            fill(&mut suite, audit, own, &class);
+            fill(&mut suite, audit, (own, fails_later), &class);
         }
         report.add_test_suite(suite);
     }
@@ -33,7 +35,12 @@ pub(in crate::cli::audit) fn render(
 }
 
 /// `class` comes before the class of each test.
-fn fill(suite: &mut TestSuite, audit: &BootImageAudit, conclusion: &Conclusion, class: &str) {
+fn fill(
+    suite: &mut TestSuite,
+    audit: &BootImageAudit,
+    (conclusion, fails_later): (&Conclusion, bool),
+    class: &str,
+) {
     let later = conclusion.later.as_ref().map(Later::line);
     let next = conclusion.next_shown(None).map(|next| next.line());
     let lines = [
@@ -49,7 +56,14 @@ fn fill(suite: &mut TestSuite, audit: &BootImageAudit, conclusion: &Conclusion, 
     }
     for set in &audit.sets {
         let class = format!("{class}{}", set.kind);
-        let mut case = case(&class, &title(set, None), status(set));
+        let later = set
+            .says_later()
+            .filter(|_| fails_later && set.would_be_allowed());
+        let status = match later {
+            Some(later) => failed(NonSuccessKind::Failure, "RefusedLater", &later, &later),
+            None => status(set),
+        };
+        let mut case = case(&class, &title(set, None), status);
         let said: Vec<String> = known_issues(set)
             .into_iter()
             .chain(set.says_later())
