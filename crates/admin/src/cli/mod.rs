@@ -22,6 +22,7 @@ use crate::text::{hex, printable};
 use crate::verdict::PolicyInput;
 use crate::yaml::for_nodes;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{FromArgMatches, Parser, Subcommand, ValueEnum};
 use sha2::{Digest, Sha256};
 use skewguard_cluster::file::{cause, name as named, read_start};
@@ -144,10 +145,18 @@ pub fn run_on(
     args: impl IntoIterator<Item = OsString>,
     io: &mut Io<'_>,
 ) -> Exit {
-    let parsed = command()
-        .term_width(terminal.width())
-        .try_get_matches_from(options_first::behind_the_command(args))
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let args: Vec<OsString> = options_first::behind_the_command(args);
+    let command = || command().term_width(terminal.width());
+    let parse = |command: clap::Command| {
+        let matches = command.try_get_matches_from(&args);
+        matches.and_then(|matches| Cli::from_arg_matches(&matches))
+    };
+    let parsed = parse(command()).or_else(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            parse(with_whole_examples(command()))
+        }
+        _ => Err(error),
+    });
     let command = match parsed {
         Ok(cli) => cli.command,
         Err(error) => {
@@ -156,7 +165,7 @@ pub fn run_on(
             } else {
                 Exit::Done
             };
-            return io.end(&error.render().to_string(), exit);
+            return io.end(&error.render().to_string().replace(UNBROKEN, " "), exit);
         }
     };
     let done = match &command {
@@ -172,6 +181,29 @@ pub fn run_on(
         Command::Man(args) => man::run(args, io),
     };
     io.done(done)
+}
+
+/// A space at which no line is broken.
+const UNBROKEN: char = '\u{a0}';
+
+/// The parser with help whose examples, the lines that are indented, stay as they are: they are copied.
+fn with_whole_examples(mut command: clap::Command) -> clap::Command {
+    fn whole(command: clap::Command) -> clap::Command {
+        let line = |line: &str| match line.starts_with("  ") {
+            true => line.replace(' ', &UNBROKEN.to_string()),
+            false => line.to_owned(),
+        };
+        let command = match command.get_after_help().map(ToString::to_string) {
+            Some(help) => {
+                let lines: Vec<String> = help.lines().map(line).collect();
+                command.after_help(lines.join("\n"))
+            }
+            None => command,
+        };
+        command.mut_subcommands(whole)
+    }
+    command.build();
+    whole(command)
 }
 
 fn version(io: &mut Io<'_>) -> Result<Exit, Failure> {

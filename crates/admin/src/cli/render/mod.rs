@@ -75,7 +75,7 @@ struct Content {
 /// storage.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-From nothing to a pool that warns, on OpenShift 4.17 or later. Where a
+From nothing to a pool that warns, on OpenShift 4.17 or later. Where a \
 wait runs out of time, go no further: the nodes would reboot.
   oc skewguard policy init >policy.json &&
   oc skewguard render manifests | oc apply -f - &&
@@ -91,7 +91,7 @@ wait runs out of time, go no further: the nodes would reboot.
     -o jsonpath=\"{.status.configuration.source[*].name}\" |
     grep -qw 99-worker-skewguard; do sleep 10; done'
 
-And back, while the exemptions are still there; without them that
+And back, while the exemptions are still there; without them that \
 reboots the nodes, one after another, as a new MachineConfig does:
   oc delete mc 99-worker-skewguard")]
 struct MachineConfigArgs {
