@@ -410,7 +410,10 @@ fn one_page_gives_one_count() {
                 let are = if number == 1 { "is" } else { "are" };
                 conclusion.contains(&format!(" {number} {are} {what}"))
             };
-            let shows = |number: usize| page.contains(&format!("<b>{number}</b>sets {what}<"));
+            let shows = |number: usize| {
+                let sets = if number == 1 { "set" } else { "sets" };
+                page.contains(&format!("<b>{number}</b>{sets} {what}<"))
+            };
             let (said, shown): (Vec<_>, Vec<_>) = (
                 (1..20).filter(|number| says(*number)).collect(),
                 (1..20).filter(|number| shows(*number)).collect(),
