@@ -2,7 +2,7 @@
 
 use crate::audit::Unread;
 use skewguard_cluster::cluster::Cluster;
-use skewguard_cluster::kinds::groups::{CERTIFICATES, MACHINE_API, REQUEST};
+use skewguard_cluster::kinds::groups::{CERTIFICATES, KARPENTER, MACHINE_API, REQUEST};
 
 /// A kind without which it is not known who waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,8 @@ impl Ground {
         let is_listed =
             |group, kind: &'static str| facts.has_all(group, kind) || facts.empty.contains(kind);
         Self {
-            has_machines: facts.all_machines().next().is_some()
+            // A NodeClaim is none: Machines may wait beside it.
+            has_machines: facts.all_machines().any(|one| one.group != KARPENTER)
                 || is_listed(MACHINE_API, "Machine"),
             has_nodes: facts.all_nodes().next().is_some() || is_listed("", "Node"),
             has_requests: !facts.requests.is_empty() || is_listed(CERTIFICATES, REQUEST),

@@ -261,3 +261,28 @@ fn no_text_of_others_has_a_urls_secrets() {
         }
     }
 }
+
+/// Karpenter's NodeClaims are no Machines: of those nothing was read.
+#[test]
+fn node_claims_are_no_all_clear() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = "ip-10-0-16-20.ec2.internal";
+    let metadata =
+        |name: &str| json!({ "name": name, "creationTimestamp": "2026-08-20T08:00:00Z" });
+    let id = "aws:///us-east-2a/i-0a1";
+    let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata(name), "spec": { "providerID": id },
+        "status": { "conditions": [{ "type": "Ready", "status": "True" }] } });
+    let claim = json!({ "apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": metadata("default-x7k2p"),
+        "status": { "nodeName": name, "providerID": id, "conditions": [{ "type": "Registered", "status": "True" }] } });
+    let none = json!({ "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequestList", "items": [], "metadata": {} });
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": [node, claim] });
+    std::fs::write(dir.path().join("objects.json"), list.to_string()).unwrap();
+    std::fs::write(dir.path().join("requests.json"), none.to_string()).unwrap();
+    let (out, err, exit) = why(&[dir.path().to_str().unwrap()], &[]);
+    assert_eq!((err.as_str(), exit), ("", Exit::Done));
+    assert!(
+        out.starts_with("In what was read no machine waits to become a Node."),
+        "{out}"
+    );
+    assert!(out.contains("not read: Machines: none was read"), "{out}");
+}
