@@ -278,6 +278,8 @@ fn a_set_can_be_asked_for_by_its_namespace() {
     };
     assert_eq!(named(&["-n", "openshift-machine-api"]), named(&["-A"]));
     assert_eq!(named(&["--namespace", "elsewhere"]), 0);
+    let (_, err, _) = run(&["audit", "--from", AWS, "-n", "elsewhere"]);
+    assert_eq!(err, "skewguard: no set is in namespace elsewhere\n");
 }
 
 /// What is written, and the last line of what is said.

@@ -109,7 +109,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     if args.print_commands.is_some() {
         return print_fix(args, &fleet, &conclusions, io);
     }
-    choose(args, set_count, &mut fleet)?;
+    choose(args, set_count, &mut fleet, io)?;
     print(args, terminal, (&fleet, &paths), &conclusions, io)?;
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
     let is_later = conclusions.all.later.is_some();
@@ -328,7 +328,19 @@ fn of_its_release(args: &Args, audit: &BootImageAudit) -> Result<(), Failure> {
 
 /// Leaves only the sets that were asked for, so many of them before --from; each has to be in one of
 /// the clusters. The summary stays that of all.
-fn choose(args: &Args, before: usize, fleet: &mut FleetAudit) -> Result<(), Failure> {
+fn choose(
+    args: &Args,
+    before: usize,
+    fleet: &mut FleetAudit,
+    io: &mut Io<'_>,
+) -> Result<(), Failure> {
+    if let Some(namespace) = &args.namespace {
+        let mut sets = fleet.audits().flat_map(|audit| &audit.sets);
+        if !sets.any(|set| set.namespace == *namespace) {
+            let namespace = printable(namespace);
+            io.say(format_args!("no set is in namespace {namespace}"));
+        }
+    }
     for (n, name) in args.sets.iter().enumerate() {
         let mut sets = fleet.audits().flat_map(|audit| &audit.sets);
         if !sets.any(|set| is_named(set, name)) {
