@@ -9,7 +9,9 @@ use std::path::PathBuf;
 const COLUMNS: [usize; 6] = [60, 72, 80, 100, 132, 200];
 
 /// Programs whose commands a person copies.
-const PROGRAMS: [&str; 6] = ["oc ", "curl ", "aws ", "az ", "gcloud ", "govc "];
+const PROGRAMS: [&str; 7] = [
+    "oc ", "openssl ", "curl ", "aws ", "az ", "gcloud ", "govc ",
+];
 
 /// What is printed on a terminal of that size.
 fn on(columns: usize, rows: usize, from: &[PathBuf], args: &[&str]) -> String {

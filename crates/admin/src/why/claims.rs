@@ -82,7 +82,9 @@ impl<'a> Case<'a> {
 
     fn see_report(&mut self, report: &Report) {
         let source = format!("BootImageReport {}", report.metadata.full_name());
-        let text = format!("{}, {}: {}", report.verdict, report.action, report.message);
+        let said = [&*report.verdict, &*report.action];
+        let said: Vec<&str> = said.into_iter().filter(|word| !word.is_empty()).collect();
+        let text = format!("{}: {}", said.join(", "), report.message);
         self.see(source.clone(), report.at(), text);
         if let Some(progress) = &report.progress {
             let text = format!(
@@ -261,7 +263,7 @@ fn after_refusal(finding: Finding, reason: &str, judged: Option<&Judged>) -> Fin
     if !judged.is_refused {
         return finding
             .next(format!(
-                "{set} makes its next machines from {version}, which the limits allow: look at its console, then delete this Machine"
+                "{set} makes its next machines from {version}, which the limits here allow: if they are not those of the cluster's policy, name it with `--policy`; if they are, delete this Machine"
             ));
     }
     let remedy = judged.remedy.clone();

@@ -55,7 +55,7 @@ impl Case<'_> {
                 let mut finding = made(format!("{begin}: {why}."));
                 if !is_expired {
                     finding = finding.next(format!(
-                        "Compare the CA in its user data with the server's: openssl s_client -showcerts -connect {}:22623",
+                        "Compare the CA in its user data with the server's: `openssl s_client -showcerts -connect {}:22623`",
                         self.server()
                     ));
                 }

@@ -100,6 +100,47 @@ fn a_pipeline_may_fail_by_what_comes_later() {
     assert_eq!(exit, Exit::Done);
 }
 
+/// A job that fails has to say by which set.
+#[test]
+fn what_is_new_of_later_is_shown_where_it_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let [then, before] = ["then.json", "before.json"].map(|name| dir.path().join(name));
+    let write = |sets: &[(&str, &str)]| {
+        let sets = sets.iter().map(|(name, ami)| machine_set(name, &aws(ami)));
+        let all = std::iter::once(cluster_version("4.21.3")).chain(sets);
+        std::fs::write(&then, list(all)).unwrap();
+    };
+    let from = ["--from", then.to_str().unwrap()];
+    write(&[("old", OF_4_12), ("now", OF_4_18)]);
+    std::fs::write(&before, audit(&[&from[..], &["-o", "json"]].concat()).0).unwrap();
+    write(&[("old", OF_4_12), ("now", OF_4_12)]);
+    let since = ["--since", before.to_str().unwrap(), "--fail-on"];
+    let said = |fail_on: &str, form: &str| {
+        let (out, err, exit) = audit(&[&from[..], &since, &[fail_on, "-o", form]].concat());
+        assert_eq!(err, "", "{form}");
+        (out, exit)
+    };
+    for form in ["text", "wide", "markdown", "html", "csv", "sarif", "junit"] {
+        let (out, exit) = said("later", form);
+        assert_eq!(exit, Exit::Refused, "{form}");
+        assert!(
+            out.contains("/now") || out.contains(",now,"),
+            "{form}: {out}"
+        );
+    }
+    let (text, _) = said("later", "text");
+    assert!(
+        text.contains("From 4.22 on 1 more of 2 sets would be refused"),
+        "{text}"
+    );
+    let (junit, _) = said("later", "junit");
+    assert!(
+        junit.contains("tests=\"1\" skipped=\"0\" failures=\"1\""),
+        "{junit}"
+    );
+    assert_eq!(said("refused", "text").1, Exit::Done);
+}
+
 /// A limit or a known issue that ends does not say "on"; one that ends with a patch is none.
 #[test]
 fn a_window_is_no_horizon() {

@@ -46,6 +46,7 @@ skewguard: replaced RPMOSTreeBefore2023.5: it differs in effect from the one tha
 skewguard: removed ShimOlderThanKernelSigningKey: it is withdrawn: 4.22 updates the ESP before the rebase, and new nodes of such images joined (openshift/machine-config-operator#5868)
 skewguard: replaced NoDaemonForRHEL8: it differs in targets from the one that this version of skewguard ships
 skewguard: replaced VSphereOrderingCycle: it differs in effect from the one that this version of skewguard ships
+skewguard: FILE: the policy lacks known issues that this version of skewguard ships: IgnitionFailsInFIPSMode; add them from `oc skewguard policy known-issues`; \"knownIssues\": [] opts out
 "
     );
     // Its limit is the author's.
@@ -66,7 +67,10 @@ skewguard: replaced VSphereOrderingCycle: it differs in effect from the one that
     let (again, err) = refresh(&out);
     assert_eq!(
         (again, err.as_str()),
-        (out, "skewguard: FILE: its known issues are today's\n")
+        (
+            out,
+            "skewguard: FILE: its known issues are today's\nskewguard: FILE: the policy lacks known issues that this version of skewguard ships: IgnitionFailsInFIPSMode; add them from `oc skewguard policy known-issues`; \"knownIssues\": [] opts out\n"
+        )
     );
 }
 

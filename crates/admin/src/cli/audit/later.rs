@@ -2,6 +2,7 @@
 
 use super::audit_request::{AuditRequest, release_of};
 use super::word::count;
+use crate::audit::results::AuditChanges;
 use crate::audit::results::fleet::ClusterAudit;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::version::Release;
@@ -30,6 +31,8 @@ type Refusals = Vec<(Release, Option<Release>)>;
 pub(super) struct LaterCounts {
     sets: Vec<Refusals>,
     clusters: usize,
+    /// Others are known since the audit that was named.
+    has_known: bool,
 }
 
 impl LaterCounts {
@@ -42,7 +45,7 @@ impl LaterCounts {
                 match refusals {
                     _ if set.would_be_refused() && !set.is_excepted() => *refusals = None,
                     Some(refusals) if is_news(audit, set) => refusals.extend(refusal(set)),
-                    _ => {}
+                    _ => counts.has_known |= refusal(set).is_some(),
                 }
             }
             let sets = sets.into_values().flatten();
@@ -112,7 +115,8 @@ impl LaterCounts {
             }
         };
         let (begin, number) = words(releases.next()?);
-        let more = if refused > 0 { " more" } else { "" };
+        let is_more = refused > 0 || self.has_known;
+        let more = if is_more { " more" } else { "" };
         let sets = count(sets, "set", "sets");
         let mut sentence = format!("{begin} {number}{more} of {sets} would be refused");
         for (begin, number) in releases.map(words) {
@@ -127,6 +131,11 @@ fn refusal(set: &SetAudit) -> Option<(Release, Option<Release>)> {
     let release = |text: &Option<String>| text.as_deref().and_then(release_of);
     let from = release(&set.refused_from).filter(|_| !set.is_excepted())?;
     Some((from, release(&set.refused_until)))
+}
+
+/// Tells whether a later release would refuse the set, and the earlier audit did not say so.
+pub(super) fn is_new(since: &AuditChanges, set: &SetAudit) -> bool {
+    refusal(set).is_some() && !since.known_later.contains(set.row_name())
 }
 
 /// Tells whether an earlier audit, where one was named, did not say so.

@@ -369,7 +369,10 @@ fn choose(
         if let Some(since) = &audit.since
             && !matches!(args.output, Form::Json | Form::Yaml)
         {
-            audit.sets.retain(|set| since.has(set));
+            let is_later = args.fail_on == FailOn::Later;
+            audit
+                .sets
+                .retain(|set| since.has(set) || is_later && later::is_new(since, set));
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use super::super::{for_nodes, named, read_policy};
 use super::{Exit, Failure, Io, write};
 use crate::lint::today::{Difference, refresh};
+use crate::lint::{KNOWN_ISSUE_MISSING, lint};
 use std::path::PathBuf;
 
 /// Take today's known issues into a policy
@@ -47,6 +48,12 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     if refreshed.changes.is_empty() {
         io.say(format_args!("{name}: its known issues are today's"));
+    }
+    let report = lint(refreshed.policy.as_bytes());
+    let mut findings = report.findings.iter();
+    if let Some(missing) = findings.find(|finding| finding.mistake == KNOWN_ISSUE_MISSING) {
+        let (message, help) = (&missing.message, &missing.help);
+        io.say(format_args!("{name}: {message}; {help}"));
     }
     Ok(Exit::Done)
 }
