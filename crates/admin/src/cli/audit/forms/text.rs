@@ -115,6 +115,7 @@ fn cluster(
     blocks.extend(lists(terminal, audit, conclusion, detail));
     blocks.push(Block {
         head: oldest(terminal, audit, detail),
+        what: "the oldest boot image",
         ..Block::default()
     });
     if detail == Detail::All {
