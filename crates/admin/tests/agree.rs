@@ -90,7 +90,9 @@ pub(crate) fn sorted(folder: &str) -> Vec<PathBuf> {
 
 /// The inputs of the tests of both commands, each as the arguments of `--from`.
 pub(crate) fn inputs() -> Vec<Vec<PathBuf>> {
-    let alone = ["audit", "cases"].iter().flat_map(|folder| sorted(folder));
+    let alone = ["audit", "cases", "cases-why"]
+        .iter()
+        .flat_map(|folder| sorted(folder));
     let mut all: Vec<_> = alone.map(|path| vec![path]).collect();
     let cluster = Path::new(DATA).join("why/cluster");
     all.extend(

@@ -207,8 +207,7 @@ impl InputReader<'_> {
     }
 
     fn folder(&mut self, path: &Path) {
-        let has_logs = self.has_logs();
-        let found = match folder::files(path, &|path| has_logs && is_log(path)) {
+        let found = match folder::files(path, &|path| self.is_log(path)) {
             Ok(found) => found,
             Err(error) => return self.note(path, named(path), cause(&error)),
         };
@@ -246,9 +245,15 @@ impl InputReader<'_> {
         read.is_ok() && folder::has_objects(&text, &|kind| self.has_more(Path::new(""), kind))
     }
 
-    /// Tells whether logs are read.
+    /// Tells whether logs count as what was read.
     fn has_logs(&self) -> bool {
         self.objects.purpose == Purpose::Nodes
+    }
+
+    /// Tells whether a file of this path is a log; where these do not count, a text of another ending may
+    /// be objects.
+    fn is_log(&self, path: &Path) -> bool {
+        is_log(path) && (self.has_logs() || path.extension().is_some_and(|end| end == "log"))
     }
 
     /// Tells whether a file of this path has such objects beside those of sets.
@@ -321,8 +326,7 @@ impl InputReader<'_> {
     fn archive(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
         let max = self.limits.members;
         let mut take = |member: Member<'_>| {
-            let may_be =
-                archive::may_have_objects(&member.path) || self.has_logs() && is_log(&member.path);
+            let may_be = archive::may_have_objects(&member.path) || self.is_log(&member.path);
             if !may_be && (member.is_link || !archive::is_unnamed(&member.path)) {
                 return;
             }
@@ -380,6 +384,11 @@ impl InputReader<'_> {
     /// Adds the objects of a text.
     fn text(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
         let mut head = Vec::new();
+        if !self.has_logs() && !source.is_named && self.is_log(&source.path) {
+            // The clock is that of all that was read; what else a log says is for `why`.
+            let _ = self.objects.add_log(&source.path, stream);
+            return Ok(());
+        }
         if self.has_logs() {
             let is_log = is_log(&source.path);
             // What a person names may be a log of any name.
