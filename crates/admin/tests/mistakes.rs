@@ -56,7 +56,7 @@ fn said(desk: &Path, args: &[&str]) -> (String, Exit) {
 
 /// The file as a policy: what is said after its name.
 const NO_POLICY: [(&str, &str); 9] = [
-    ("nosuch", "No such file or directory"),
+    ("nosuch", "No such file or directory; INIT"),
     ("folder", "is a directory, not a regular file"),
     ("loop", "Too many levels of symbolic links"),
     ("huge", "is larger than 262,144 bytes"),

@@ -247,7 +247,11 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
 /// It cannot be read, or is something else. The text does not name it.
 fn read_policy(path: &Path) -> Result<Vec<u8>, String> {
     const INIT: &str = "`oc skewguard policy init` writes one";
-    let bytes = read_file(path, MAX_BYTES)?;
+    let is_missing = || path != Path::new("-") && path.symlink_metadata().is_err();
+    let bytes = match read_file(path, MAX_BYTES) {
+        Err(why) if is_missing() => return Err(format!("{why}; {INIT}")),
+        read => read?,
+    };
     match std::str::from_utf8(&bytes) {
         Err(_) => Err(format!("is not UTF-8, so not a policy; {INIT}")),
         Ok(text) if text.trim().is_empty() => Err(format!("is empty, so not a policy; {INIT}")),
