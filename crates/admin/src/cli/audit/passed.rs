@@ -5,21 +5,22 @@ use super::word::count;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::operator;
 use crate::verdict::Reason;
+use std::collections::BTreeMap;
 
 /// A line each; only of what was compared.
 pub(super) fn passed(audit: &BootImageAudit) -> Vec<String> {
-    let sets = |is: fn(&&SetAudit) -> bool| audit.sets.iter().filter(is).count();
+    let sets = |is| whole(&audit.sets, is);
     let release = audit.release.as_deref();
     let within = sets(|set| set.reason == Reason::WithinLimits && set.would_be_allowed());
     let limits = (within > 0).then(|| {
-        let all = count(audit.sets.len(), "set", "sets");
+        let all = count(sets(|_| true), "set", "sets");
         format!("limits of the policy: {within} of {all} within them")
     });
     let known = sets(|set| set.boot_image.is_some());
     let without = sets(|set| set.boot_image.is_some() && set.known_issues.is_empty());
     let issues = release.filter(|_| without > 0).map(|release| {
         let known = count(known, "set", "sets");
-        format!("known issues with {release}: {without} of {known} of a known image have none")
+        format!("known issues with {release}: none found for {without} of {known} of a known image; what no object says, such as Secure Boot, was not compared")
     });
     let joined = audit.joined.iter().filter(|nodes| nodes.version.is_some());
     let joined: usize = joined.map(|nodes| nodes.count).sum();
@@ -40,4 +41,13 @@ pub(super) fn passed(audit: &BootImageAudit) -> Vec<String> {
         .chain(update)
         .chain(operator)
         .collect()
+}
+
+/// Number of the sets whose rows all are so.
+fn whole(rows: &[SetAudit], is: fn(&SetAudit) -> bool) -> usize {
+    let mut sets = BTreeMap::new();
+    for row in rows {
+        *sets.entry(row.object()).or_insert(true) &= is(row);
+    }
+    sets.into_values().filter(|is_whole| *is_whole).count()
 }
