@@ -14,7 +14,7 @@ pub(crate) use cluster::target::is_okd;
 pub(crate) use judge::operator::operator_settings;
 pub(crate) use judge::own::{RefusedOwn, refused_own};
 pub(crate) use results::birth::BirthAudit;
-pub(crate) use results::set::{KnownBy, SetAudit, SetException};
+pub(crate) use results::set::{KnownBy, SetAudit, SetException, SetKind};
 pub(crate) use results::{
     AuditChanges, BootImageAudit, ClusterSkew, Oldest, OldestBirth, Origin, Provisioned, SetChange,
     Unread, full_name,
@@ -151,7 +151,7 @@ fn rows(
 
 /// Gives the rows of one set names of their own, by their parts.
 fn name_apart(sets: &mut [SetAudit]) {
-    let key = |set: &SetAudit| (set.kind, set.namespace.clone(), set.name.clone());
+    let key = |set: &SetAudit| (set.kind.name(), set.namespace.clone(), set.name.clone());
     let mut counts: BTreeMap<_, usize> = BTreeMap::new();
     for set in sets.iter() {
         *counts.entry(key(set)).or_default() += 1;
@@ -169,12 +169,12 @@ fn name_apart(sets: &mut [SetAudit]) {
 
 /// The commands with which the cluster keeps the images that it could keep, by kind.
 fn keep_commands(sets: &[SetAudit], objects: &Objects) -> BTreeMap<&'static str, String> {
-    let kinds: BTreeSet<&'static str> = sets
+    let kinds: BTreeSet<SetKind> = sets
         .iter()
         .filter(|set| set.could_be_kept)
         .map(|set| set.kind)
         .collect();
-    let command = |kind| Some((kind, upkeep::keep_command(kind, objects)?));
+    let command = |kind: SetKind| Some((kind.name(), upkeep::keep_command(kind, objects)?));
     kinds.into_iter().filter_map(command).collect()
 }
 

@@ -8,6 +8,7 @@
 //! (`failurePolicy: Ignore`): a mistake here must not keep a cluster from scaling up.
 
 use super::yaml;
+use crate::audit::SetKind;
 use crate::audit::cluster::platforms::{ImageField, URN, audit_row};
 use crate::audit::results::AUDIT;
 use crate::audit::{BootImageAudit, KnownBy, SetAudit};
@@ -218,7 +219,7 @@ impl Images {
         let platform = set.platform.as_deref().and_then(Platform::named);
         platform
             // A NodePool's field may end like a Machine's (Power VS).
-            .filter(|platform| set.kind != "NodePool" && audit_row(*platform).has(field))
+            .filter(|platform| set.kind != SetKind::NodePool && audit_row(*platform).has(field))
             .ok_or_else(|| format!("{}: no Machine has its field", cut(&shown, 100)))
     }
 

@@ -3,6 +3,7 @@
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::machine_set::MachineSet;
 use crate::audit::cluster::platforms::audit_row;
+use crate::audit::results::set::SetKind;
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
 
@@ -12,8 +13,7 @@ pub(crate) const KEPT: &str = "rhel-9";
 /// A set as the Machine Config Operator looks at it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate<'a> {
-    pub(crate) kind: &'static str,
-    pub(crate) group: &'static str,
+    pub(crate) kind: SetKind,
     pub(crate) set: &'a MachineSet,
     pub(crate) image: &'a Image,
     pub(crate) architecture: Option<&'a str>,
@@ -22,7 +22,7 @@ pub(crate) struct Candidate<'a> {
 /// Tells whether the cluster could keep the images of sets of this kind and platform up to date:
 /// generally available from this release on.
 pub(crate) fn can_be_managed(
-    kind: &str,
+    kind: SetKind,
     platform: Option<Platform>,
     release: Option<&str>,
 ) -> bool {
@@ -34,12 +34,22 @@ pub(crate) fn can_be_managed(
 }
 
 /// The release from which on that is so; `None` where it is in none.
-pub(crate) fn since(kind: &str, platform: Option<Platform>) -> Option<OcpMinor> {
+pub(crate) fn since(kind: SetKind, platform: Option<Platform>) -> Option<OcpMinor> {
     let row = audit_row(platform?);
     let minor = match kind {
-        "MachineSet" => row.kept_since,
-        "ControlPlaneMachineSet" => row.control_plane_kept_since,
-        _ => None,
+        SetKind::MachineSet => row.kept_since,
+        SetKind::ControlPlaneMachineSet => row.control_plane_kept_since,
+        SetKind::BareMetalHost
+        | SetKind::EC2NodeClass
+        | SetKind::Machine
+        | SetKind::MachineConfigPool
+        | SetKind::MachineDeployment
+        | SetKind::MachinePool
+        | SetKind::ClusterMachineSet
+        | SetKind::NodePool
+        | SetKind::KarpenterNodePool
+        | SetKind::OpenshiftEC2NodeClass
+        | SetKind::Unknown => None,
     };
     Some(OcpMinor {
         major: 4,

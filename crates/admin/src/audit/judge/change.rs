@@ -2,10 +2,9 @@
 //! (pure).
 
 use super::set::Set;
-use crate::audit::cluster::groups::{HYPERSHIFT, MACHINE_API, NODE_POOL};
 use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::results::effect::PatchFile;
-use crate::audit::results::set::SetAudit;
+use crate::audit::results::set::{SetAudit, SetKind};
 use crate::render::yaml;
 use crate::text::is_dns_name;
 use serde_json::{Map, Value, json};
@@ -66,7 +65,7 @@ impl Change {
     /// way, which a merge replaces as a whole.
     pub(crate) fn file(&self, set: &Set) -> Option<PatchFile> {
         let (_, version) = resource(set)?;
-        let name = format!("{}-{}.yaml", set.kind.to_ascii_lowercase(), set.name);
+        let name = format!("{}-{}.yaml", set.kind.name().to_ascii_lowercase(), set.name);
         let SetAudit {
             kind,
             group,
@@ -79,7 +78,7 @@ impl Change {
             Some(patch) => {
                 let mut whole = Map::from_iter([
                     ("apiVersion".to_owned(), json!(format!("{group}/{version}"))),
-                    ("kind".to_owned(), json!(kind)),
+                    ("kind".to_owned(), json!(kind.name())),
                     (
                         "metadata".to_owned(),
                         json!({ "name": of, "namespace": namespace }),
@@ -130,13 +129,22 @@ fn path(field: &str) -> String {
 
 /// The resource as oc names it, and its version; `None` where the names cannot stand in a command.
 fn resource(set: &Set) -> Option<(String, &'static str)> {
-    let version = match (set.kind, set.group) {
-        ("MachineSet", MACHINE_API) | (NODE_POOL, HYPERSHIFT) => "v1beta1",
-        ("ControlPlaneMachineSet", MACHINE_API) => "v1",
-        _ => return None,
+    let version = match set.kind {
+        SetKind::MachineSet | SetKind::NodePool => "v1beta1",
+        SetKind::ControlPlaneMachineSet => "v1",
+        SetKind::BareMetalHost
+        | SetKind::EC2NodeClass
+        | SetKind::Machine
+        | SetKind::MachineConfigPool
+        | SetKind::MachineDeployment
+        | SetKind::MachinePool
+        | SetKind::ClusterMachineSet
+        | SetKind::KarpenterNodePool
+        | SetKind::OpenshiftEC2NodeClass
+        | SetKind::Unknown => return None,
     };
     let is_named = is_dns_name(&set.name, 253) && is_dns_name(&set.namespace, 63);
-    let kind = set.kind.to_ascii_lowercase();
+    let kind = set.kind.name().to_ascii_lowercase();
     is_named.then(|| (format!("{kind}s.{}", set.group), version))
 }
 

@@ -3,9 +3,9 @@
 use super::image_versions::Lookup;
 use super::published::newest_for;
 use super::set::Set;
-use crate::audit::cluster::groups::NODE_POOL;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::cluster::target;
+use crate::audit::results::set::SetKind;
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::{Action, Verdict};
 use crate::version::{ImageVersion, OcpMinor, Release};
@@ -70,9 +70,10 @@ pub(crate) fn choice(
     let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
     let is_let_in = |version: &ImageVersion| judge(version).action == Action::Proceed;
     // The nodes of a node pool are of another cluster.
-    let own = match set.kind {
-        NODE_POOL => Vec::new(),
-        _ => lookup.images_for(&set.image, architecture, stream),
+    let own = if set.kind == SetKind::NodePool {
+        Vec::new()
+    } else {
+        lookup.images_for(&set.image, architecture, stream)
     };
     let let_in: Vec<OwnImage> = own
         .iter()

@@ -14,9 +14,9 @@ use super::image_versions::Lookup;
 use super::remedy::Remedy;
 use super::set::{RELEASE_IMAGE, Set};
 use super::user_data::Stub;
-use crate::audit::cluster::groups::{CLUSTER_API, HYPERSHIFT, NODE_POOL};
 use crate::audit::cluster::host::is_installed;
 use crate::audit::results::effect::{Effect, EffectKind, STAYS};
+use crate::audit::results::set::SetKind;
 use crate::audit::results::some_of;
 use crate::platform::Platform;
 use crate::version::{ImageVersion, OcpMinor};
@@ -28,39 +28,39 @@ const CONTROL_PLANE_OPERATOR: &str = "the control plane machine set operator";
 /// Effect of a set's own controller once its image field changes.
 pub(crate) fn of_controller(set: &Set, running: Option<OcpMinor>) -> Effect {
     use EffectKind::{NextMachineOnly, ReplacesRunning};
-    match (set.kind, set.group) {
-        ("ControlPlaneMachineSet", _) => control_plane(set, running),
-        (NODE_POOL, HYPERSHIFT) => node_pool(set),
-        ("BareMetalHost", _) => host(set),
-        ("MachineDeployment", CLUSTER_API) if set.strategy.as_deref() != Some("OnDelete") => {
+    match set.kind {
+        SetKind::ControlPlaneMachineSet => control_plane(set, running),
+        SetKind::NodePool => node_pool(set),
+        SetKind::BareMetalHost => host(set),
+        SetKind::MachineDeployment if set.strategy.as_deref() != Some("OnDelete") => {
             Effect::new(
                 ReplacesRunning,
                 "a MachineDeployment replaces all of its Machines, one after another, once its template is another one",
             )
             .by("the Cluster API")
         }
-        ("MachineDeployment", CLUSTER_API) => Effect::new(
+        SetKind::MachineDeployment => Effect::new(
             NextMachineOnly,
             "by strategy OnDelete the others are replaced once they are deleted",
         ),
-        ("MachinePool", _) => Effect::new(
+        SetKind::MachinePool => Effect::new(
             ReplacesRunning,
             "the cloud's scaling group replaces its instances once their template changes",
         )
         .by("the Cluster API"),
-        ("EC2NodeClass" | "OpenshiftEC2NodeClass", _) | (NODE_POOL, _) => Effect::new(
+        SetKind::EC2NodeClass | SetKind::OpenshiftEC2NodeClass | SetKind::KarpenterNodePool => Effect::new(
             ReplacesRunning,
             "Karpenter replaces nodes that drifted from their node class, within the disruption budgets of their NodePool",
         )
         .by("Karpenter"),
-        ("Machine", _) => Effect::new(
+        SetKind::Machine => Effect::new(
             NextMachineOnly,
             "a Machine that is made keeps what it was made from",
         ),
-        _ => Effect::new(
-            NextMachineOnly,
-            STAYS,
-        ),
+        SetKind::MachineConfigPool
+        | SetKind::MachineSet
+        | SetKind::ClusterMachineSet
+        | SetKind::Unknown => Effect::new(NextMachineOnly, STAYS),
     }
 }
 

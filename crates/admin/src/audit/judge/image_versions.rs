@@ -12,7 +12,7 @@ use crate::audit::cluster::node::Node;
 use crate::audit::cluster::report::Report;
 use crate::audit::cluster::site::Site;
 use crate::audit::cluster::stream::OwnImage;
-use crate::audit::results::set::KnownBy;
+use crate::audit::results::set::{KnownBy, SetKind};
 use crate::platform::Platform;
 use crate::version::{ImageVersion, OsFamily, compare_scos};
 use skewguard_cluster::cluster::Cluster as Objects;
@@ -109,15 +109,16 @@ impl<'a> Lookup<'a> {
                 .any(|name| self.with_node.contains(name.as_str()))
     }
 
-    /// The Machines of this group and namespace that an object of this kind and name owns.
+    /// The Machines of this namespace that an object of this kind and name owns.
     pub(crate) fn owned_by<'s>(
         &'s self,
-        group: &'static str,
+        kind: SetKind,
         namespace: &'s str,
-        kind: &'s str,
         name: &'s str,
     ) -> &'s [&'s Machine] {
-        let owned = self.by_owner.get(&(group, namespace, kind, name));
+        let owned = self
+            .by_owner
+            .get(&(kind.group(), namespace, kind.name(), name));
         owned.map_or(&[], Vec::as_slice)
     }
 

@@ -4,8 +4,7 @@ use super::image_versions::Lookup;
 use super::set::Set;
 use super::swapped::HELP;
 use super::upkeep_rules as rules;
-use crate::audit::cluster::groups::{HYPERSHIFT, NODE_POOL};
-use crate::audit::results::set::{KnownBy, LookupScript};
+use crate::audit::results::set::{KnownBy, LookupScript, SetKind};
 use crate::platform::Platform;
 
 /// Help in words, and the script in it.
@@ -68,7 +67,7 @@ const HOSTED: &str = "its nodes join another cluster: audit that one, where they
 
 /// Way to learn the version of the set's image; `None` where none is known.
 pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<LookupHelp> {
-    if (set.kind, set.group) == (NODE_POOL, HYPERSHIFT) {
+    if set.kind == SetKind::NodePool {
         return Some(HOSTED.into());
     }
     if set.is_swapped {

@@ -5,11 +5,10 @@ use super::known_version::KnownVersion;
 use super::set::Set;
 use super::sets::made_from;
 use super::upkeep;
-use crate::audit::cluster::groups::{KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED, NODE_POOL};
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::karpenter::{Ami, EC2, HOSTED_CLASS, HostedClass, NodeClass, Pool};
+use crate::audit::cluster::karpenter::{Ami, EC2, HostedClass, NodeClass, Pool};
 use crate::audit::cluster::node::Node;
-use crate::audit::results::set::{KnownBy, SetAudit};
+use crate::audit::results::set::{KnownBy, SetAudit, SetKind};
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
@@ -71,15 +70,12 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
     let is_one = class.amis.len() <= 1;
     let counted = nodes.iter().copied().filter(|_| is_one);
     let row = SetAudit {
-        kind: EC2,
-        group: KARPENTER_AWS,
-        name: class.name.clone(),
         stream: upkeep::stream(objects, None, None),
         upkeep: Some(upkeep),
         nodes_unread: !(lookup.has_nodes() && is_one),
         nodes: made_from(objects, counted),
         notes: users_note(users).into_iter().collect(),
-        ..SetAudit::default()
+        ..SetAudit::of(SetKind::EC2NodeClass, "", &class.name)
     };
     let image = Image {
         platform: Some(Platform::Aws),
@@ -130,9 +126,6 @@ fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
     let release_note = release.map(|release| format!("release {release}"));
     Set {
         row: SetAudit {
-            kind: HOSTED_CLASS,
-            group: KARPENTER_HOSTED,
-            name: class.name.clone(),
             upkeep: Some(Upkeep::new(
                 Keeper::Release,
                 Rule::NodeClassRelease,
@@ -141,7 +134,7 @@ fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
             nodes_unread: !lookup.has_nodes(),
             nodes: made_from(lookup.objects, nodes_of(lookup, &users)),
             notes: release_note.into_iter().chain(users_note(&users)).collect(),
-            ..SetAudit::default()
+            ..SetAudit::of(SetKind::OpenshiftEC2NodeClass, "", &class.name)
         },
         image: Image {
             platform: Some(Platform::Aws),
@@ -164,13 +157,10 @@ fn pool_set(lookup: &Lookup<'_>, pool: &Pool) -> Set {
     let note = format!("made by Karpenter from {} {}", pool.kind, pool.class);
     Set {
         row: SetAudit {
-            kind: NODE_POOL,
-            group: KARPENTER,
-            name: pool.name.clone(),
             nodes_unread: !lookup.has_nodes(),
             nodes: made_from(lookup.objects, nodes_of(lookup, &[&*pool.name])),
             notes: vec![note],
-            ..SetAudit::default()
+            ..SetAudit::of(SetKind::KarpenterNodePool, "", &pool.name)
         },
         image: Image {
             why_not: Some(why_not),

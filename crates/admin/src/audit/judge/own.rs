@@ -5,7 +5,7 @@ use super::image_versions::Lookup;
 use super::set::Set;
 use super::sets;
 use super::verdicts::verdict;
-use crate::audit::cluster::groups::NODE_POOL;
+use crate::audit::results::set::SetKind;
 use crate::policy::Mode;
 use crate::verdict::{Action, PolicyInput};
 use skewguard_cluster::cluster::Cluster as Objects;
@@ -42,7 +42,7 @@ pub(crate) fn refused_own(
     let mut sets = sets::sets(&lookup);
     let is_without_sets = sets.is_empty();
     // The nodes of a node pool are of another cluster.
-    sets.retain(|set| set.kind != NODE_POOL);
+    sets.retain(|set| set.kind != SetKind::NodePool);
     let found = if is_without_sets {
         by_hand(objects, policy)
     } else if sets.is_empty() {

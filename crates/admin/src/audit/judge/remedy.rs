@@ -7,11 +7,11 @@ use super::image_versions::Lookup;
 use super::set::{RELEASE_IMAGE, Set};
 use super::upkeep;
 use super::upkeep_rules as rules;
-use crate::audit::cluster::groups::NODE_POOL;
 use crate::audit::cluster::host;
 use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::stream::OwnImage;
+use crate::audit::results::set::SetKind;
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::Rule;
 use crate::platform::Platform;
@@ -111,7 +111,7 @@ fn by_image(
         (images, _, _) => (None, choice.several(images.len())),
     };
     let change = match &set.template {
-        None if set.kind == "Machine" => format!(
+        None if set.kind == SetKind::Machine => format!(
             "make the Machine that takes the place of one of them from {value}; in a Machine that runs {} changes nothing",
             field(set)
         ),
@@ -226,7 +226,7 @@ fn ask_the_owner(set: &Set, lookup: &Lookup<'_>, remedy: Remedy) -> Remedy {
     };
     let architecture = set.architecture.as_deref();
     let is_standard = || rules::is_standard(ami, &set.image, architecture, lookup);
-    if set.image.platform != Some(Platform::Aws) || set.kind == NODE_POOL || is_standard() {
+    if set.image.platform != Some(Platform::Aws) || set.kind == SetKind::NodePool || is_standard() {
         return remedy;
     }
     let region = set.image.region.as_ref().filter(|region| is_plain(region));
@@ -292,7 +292,7 @@ const INSTALL_COREOS: OcpMinor = OcpMinor {
 /// which goes with the field.
 fn bare_metal(set: &Set, own: &Own, objects: &Objects) -> Remedy {
     let running = objects.history.running_minor();
-    let is_host = set.kind == "BareMetalHost";
+    let is_host = set.kind == SetKind::BareMetalHost;
     let brings = match &own.version {
         Some(version) if own.is_of_cluster => format!("the release's own image, {version}"),
         _ => "the release's own image (its version is not known: the ConfigMap coreos-bootimages was not read)".to_owned(),
@@ -339,7 +339,7 @@ fn bare_metal(set: &Set, own: &Own, objects: &Objects) -> Remedy {
     let path = set.path;
     let value = json!({ "spec": { "template": { "spec": { "providerSpec": { "value": {
         "customDeploy": { "method": "install_coreos" }, "image": { "url": "", "checksum": "" } } } } } } });
-    let is_known = set.kind == "MachineSet" && running.is_some();
+    let is_known = set.kind == SetKind::MachineSet && running.is_some();
     Remedy {
         change: is_known.then_some(Change::Merge(value)),
         first,

@@ -1,9 +1,8 @@
 //! A set of machines while it is judged (pure).
 
 use super::known_version::KnownVersion;
-use crate::audit::cluster::groups::{HYPERSHIFT, NODE_POOL};
 use crate::audit::cluster::image::Image;
-use crate::audit::results::set::SetAudit;
+use crate::audit::results::set::{SetAudit, SetKind};
 use crate::platform::Platform;
 use std::ops::{Deref, DerefMut};
 
@@ -76,10 +75,19 @@ impl Set {
     /// that has neither nodes nor replicas makes none.
     pub(crate) fn makes_nodes(&self) -> bool {
         let is_empty = self.replicas == Some(0) && self.nodes.is_empty();
-        match (self.kind, self.group) {
-            (NODE_POOL, HYPERSHIFT) | ("Machine", _) => false,
-            ("MachineConfigPool", _) => self.image.pool.as_deref() != Some("master"),
-            _ => !self.is_inactive && !is_empty,
+        match self.kind {
+            SetKind::NodePool | SetKind::Machine => false,
+            SetKind::MachineConfigPool => self.image.pool.as_deref() != Some("master"),
+            SetKind::BareMetalHost
+            | SetKind::ControlPlaneMachineSet
+            | SetKind::EC2NodeClass
+            | SetKind::MachineDeployment
+            | SetKind::MachinePool
+            | SetKind::MachineSet
+            | SetKind::ClusterMachineSet
+            | SetKind::KarpenterNodePool
+            | SetKind::OpenshiftEC2NodeClass
+            | SetKind::Unknown => !self.is_inactive && !is_empty,
         }
     }
 }

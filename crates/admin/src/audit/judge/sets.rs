@@ -6,7 +6,6 @@ use super::known_version::{KnownVersion, by_newest_node};
 use super::set::{RELEASE_IMAGE, Set};
 use super::swapped;
 use super::upkeep;
-use crate::audit::cluster::groups::{CLUSTER_API, HYPERSHIFT, MACHINE_API, NODE_POOL};
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::machine_set::MachineSet;
@@ -14,7 +13,7 @@ use crate::audit::cluster::metadata::Metadata;
 use crate::audit::cluster::node::Node;
 use crate::audit::cluster::node_pool::NodePool;
 use crate::audit::cluster::site::Site;
-use crate::audit::results::set::{NodeCount, SetAudit};
+use crate::audit::results::set::{NodeCount, SetAudit, SetKind};
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
@@ -64,9 +63,10 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
         .filter(|set| !is_mirror(set))
         .map(|set| &set.metadata.name)
         .collect();
-    for set in objects.machine_sets.iter().filter(|set| !is_mirror(set)) {
-        all.push(machine_set(lookup, set, MACHINE_API, "MachineSet"));
-    }
+    let of_kind = |kind, path| move |set| machine_set(lookup, set, kind, path);
+    let path = "spec.template.spec.providerSpec.value.";
+    let sets = objects.machine_sets.iter().filter(|set| !is_mirror(set));
+    all.extend(sets.map(of_kind(SetKind::MachineSet, path)));
     // The sets of a node pool are listed as that pool, those of a deployment as that deployment.
     let deployments: BTreeSet<_> = objects
         .deployments
@@ -85,14 +85,15 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
             && !(set.metadata.namespace == MIRRORS && by_machine_api.contains(&set.metadata.name))
     };
     let sets = objects.cluster_api_sets.iter().filter(is_single);
-    all.extend(sets.map(|set| machine_set(lookup, set, CLUSTER_API, "MachineSet")));
+    let path = "infrastructureRef spec.template.spec.";
+    all.extend(sets.map(of_kind(SetKind::ClusterMachineSet, path)));
     let deployments = objects
         .deployments
         .iter()
         .filter(|set| set.node_pool.is_none());
-    all.extend(deployments.map(|set| machine_set(lookup, set, CLUSTER_API, "MachineDeployment")));
+    all.extend(deployments.map(of_kind(SetKind::MachineDeployment, path)));
     let pools = objects.machine_pools.iter();
-    all.extend(pools.map(|set| machine_set(lookup, set, CLUSTER_API, "MachinePool")));
+    all.extend(pools.map(|set| machine_pool(lookup, set)));
     all.extend(
         objects
             .control_planes
@@ -108,12 +109,7 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
     all
 }
 
-fn machine_set(
-    lookup: &Lookup<'_>,
-    set: &MachineSet,
-    group: &'static str,
-    kind: &'static str,
-) -> Set {
+fn machine_set(lookup: &Lookup<'_>, set: &MachineSet, kind: SetKind, path: &'static str) -> Set {
     let Metadata {
         namespace, name, ..
     } = &set.metadata;
@@ -121,34 +117,19 @@ fn machine_set(
     let of_deployment = |other: &&MachineSet| {
         other.metadata.namespace == *namespace && other.deployment.as_ref() == Some(name)
     };
-    let names: BTreeSet<&str> = if kind == "MachineSet" {
-        BTreeSet::from([name.as_str()])
-    } else {
-        let sets = lookup.objects.cluster_api_sets.iter();
-        sets.filter(of_deployment)
-            .map(|set| &*set.metadata.name)
+    let owned = |kind, name| lookup.owned_by(kind, namespace, name).iter().copied();
+    let members: Vec<&Machine> = if kind == SetKind::MachineDeployment {
+        let sets = lookup.objects.cluster_api_sets.iter().filter(of_deployment);
+        let names: BTreeSet<&str> = sets.map(|set| &*set.metadata.name).collect();
+        let of_sets = names.into_iter();
+        of_sets
+            .flat_map(|name| owned(SetKind::ClusterMachineSet, name))
             .collect()
-    };
-    let owned = |kind, name| lookup.owned_by(group, namespace, kind, name).iter();
-    let members: Vec<&Machine> = match kind {
-        "MachinePool" => owned(kind, name).copied().collect(),
-        _ => names
-            .into_iter()
-            .flat_map(|name| owned("MachineSet", name))
-            .copied()
-            .collect(),
-    };
-    let infrastructure = set.source.infrastructure.as_ref();
-    let path = match (group, kind) {
-        (MACHINE_API, _) => "spec.template.spec.providerSpec.value.",
-        (_, "MachinePool") if infrastructure.is_some_and(|(kind, _)| kind == "AWSMachinePool") => {
-            "infrastructureRef spec.awsLaunchTemplate."
-        }
-        (_, "MachinePool") => "infrastructureRef spec.template.",
-        _ => "infrastructureRef spec.template.spec.",
+    } else {
+        owned(kind, name).collect()
     };
     let of_set = Set {
-        row: row(kind, group, &set.metadata),
+        row: row(kind, &set.metadata),
         path,
         image: lookup.objects.image_of(&set.metadata, &set.source),
         ..Set::default()
@@ -156,15 +137,20 @@ fn machine_set(
     with_machines(of_set, set, members, lookup)
 }
 
+fn machine_pool(lookup: &Lookup<'_>, set: &MachineSet) -> Set {
+    let infrastructure = set.source.infrastructure.as_ref();
+    let is_of_aws = infrastructure.is_some_and(|(kind, _)| kind == "AWSMachinePool");
+    let path = if is_of_aws {
+        "infrastructureRef spec.awsLaunchTemplate."
+    } else {
+        "infrastructureRef spec.template."
+    };
+    machine_set(lookup, set, SetKind::MachinePool, path)
+}
+
 /// The row of an object.
-fn row(kind: &'static str, group: &'static str, metadata: &Metadata) -> SetAudit {
-    SetAudit {
-        kind,
-        group,
-        namespace: metadata.namespace.clone(),
-        name: metadata.name.clone(),
-        ..SetAudit::default()
-    }
+fn row(kind: SetKind, metadata: &Metadata) -> SetAudit {
+    SetAudit::of(kind, &metadata.namespace, &metadata.name)
 }
 
 /// A control plane's set; where its failure domains name the template, one for each template.
@@ -203,7 +189,7 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
                 notes: inactive.into_iter().chain(note).collect(),
                 inactive: set.is_inactive,
                 parts: domains,
-                ..row("ControlPlaneMachineSet", MACHINE_API, &set.metadata)
+                ..row(SetKind::ControlPlaneMachineSet, &set.metadata)
             },
             path,
             image,
@@ -264,8 +250,8 @@ fn with_machines(
     if of_set.image.platform == Some(Platform::Aws) && of_set.image.region.is_none() {
         of_set.image.region = lookup.region_of(&nodes);
     }
-    let is_read =
-        lookup.has_nodes() && (set.replicas_now == Some(0) || lookup.has_machines(of_set.group));
+    let is_read = lookup.has_nodes()
+        && (set.replicas_now == Some(0) || lookup.has_machines(of_set.kind.group()));
     let pool = of_set.image.pool.as_deref();
     let own = set.architecture.clone();
     let row = SetAudit {
@@ -277,7 +263,7 @@ fn with_machines(
         ..of_set.row
     };
     // Pools can be changed, templates cannot.
-    let template = (row.kind != "MachinePool").then(|| set.source.infrastructure.clone());
+    let template = (row.kind != SetKind::MachinePool).then(|| set.source.infrastructure.clone());
     let of_set = Set {
         row,
         template: template.flatten(),
@@ -306,7 +292,6 @@ fn with_machines(
 fn with_upkeep(mut of_set: Set, set: &MachineSet, lookup: &Lookup<'_>) -> Set {
     let candidate = Candidate {
         kind: of_set.kind,
-        group: of_set.group,
         set,
         image: &of_set.image,
         architecture: of_set.architecture.as_deref(),
@@ -381,7 +366,7 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
             nodes_unread: nodes.is_empty(),
             nodes,
             notes: note.into_iter().chain(pool.says()).collect(),
-            ..row(NODE_POOL, HYPERSHIFT, &pool.metadata)
+            ..row(SetKind::NodePool, &pool.metadata)
         },
         image,
         release: pool.release.clone(),

@@ -9,8 +9,8 @@ use super::candidate::Candidate;
 use super::image_versions::Lookup;
 use super::set::Set;
 use super::upkeep::judge_set;
-use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::cluster::image::Image;
+use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::Rule;
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
@@ -33,8 +33,7 @@ fn is_kept(set: &Set, lookup: &Lookup<'_>) -> bool {
             let image = lookup.objects.image_of(&other.metadata, &other.source);
             is_same(&image, &set.image) && {
                 let candidate = Candidate {
-                    kind: "MachineSet",
-                    group: MACHINE_API,
+                    kind: SetKind::MachineSet,
                     set: other,
                     image: &image,
                     architecture: other.architecture.as_deref(),

@@ -12,9 +12,10 @@ use super::known_version::KnownVersion;
 use super::set::Set;
 use super::skew;
 use super::upkeep_rules as rules;
-use crate::audit::cluster::groups::{HYPERSHIFT, MACHINE_API, NODE_POOL};
+use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::cluster::settings::{Degraded, History};
 use crate::audit::cluster::stream::OwnImage;
+use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::{Counts, Keeper, Rule, Upkeep};
 use crate::version::{OcpMinor, Release};
 use skewguard_cluster::cluster::Cluster as Objects;
@@ -58,7 +59,7 @@ pub(crate) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgem
             upkeep,
         };
     }
-    let resource = kind_table::row(MACHINE_API, candidate.kind).map_or("", |row| row.plural);
+    let resource = kind_table::row(MACHINE_API, candidate.kind.name()).map_or("", |row| row.plural);
     let managed = objects.managed.as_ref();
     let selected =
         managed.and_then(|managed| managed.selects(MACHINE_API, resource, &candidate.set.labels));
@@ -91,7 +92,7 @@ fn by_selection(
 ) -> Upkeep {
     let degraded = objects.conditions.degraded.as_ref();
     let name = &candidate.set.metadata.name;
-    let names = degraded.map(|degraded| degraded.names(candidate.kind, name));
+    let names = degraded.map(|degraded| degraded.names(candidate.kind.name(), name));
     match (selected, obstacle) {
         // What the operator says of itself counts more than what its rules look like.
         (Some(true), _) if names == Some(Some(true)) => is_degraded(degraded),
@@ -218,7 +219,7 @@ const WITHOUT_SECURITY_TYPES: Release = Release {
 /// (`reconcileSkipped`; PR 6162, in 4.22).
 fn counts(candidate: Candidate<'_>, rule: Rule, objects: &Objects) -> Counts {
     match rule.counts() {
-        _ if candidate.kind != "MachineSet" => Counts::No,
+        _ if candidate.kind != SetKind::MachineSet => Counts::No,
         Counts::FromSomePatch => security_type_counts(objects),
         counts => counts,
     }
@@ -268,7 +269,7 @@ pub(crate) fn stream(
 
 /// Adds the stream of a NodePool's next node at this release, and what to know of it.
 pub(crate) fn add_stream(set: &mut Set, release: Option<&str>) {
-    if (set.kind, set.group) != (NODE_POOL, HYPERSHIFT) {
+    if set.kind != SetKind::NodePool {
         return;
     }
     let release = release.and_then(|release| release.parse::<Release>().ok());
@@ -326,7 +327,7 @@ pub(crate) fn could_be_kept(set: &Set, objects: &Objects) -> bool {
 }
 
 /// The command with which the cluster keeps the images of all sets of this kind.
-pub(crate) fn keep_command(kind: &str, objects: &Objects) -> Option<String> {
-    let resource = kind_table::row(MACHINE_API, kind)?.plural;
+pub(crate) fn keep_command(kind: SetKind, objects: &Objects) -> Option<String> {
+    let resource = kind_table::row(MACHINE_API, kind.name())?.plural;
     objects.managed.as_ref()?.command(MACHINE_API, resource)
 }

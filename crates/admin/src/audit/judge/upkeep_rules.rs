@@ -6,7 +6,7 @@ use super::image_versions::Lookup;
 use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::settings::Provisioning;
-use crate::audit::results::set::KnownBy;
+use crate::audit::results::set::{KnownBy, SetKind};
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
@@ -19,16 +19,12 @@ const RHCOS_CLOUD: &str = "projects/rhcos-cloud/global/images";
 /// Keeper of what the operator never looks at, because it is of another kind.
 pub(crate) fn elsewhere(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
     let Candidate {
-        kind,
-        group,
-        image,
-        set,
-        ..
+        kind, image, set, ..
     } = candidate;
     if image.platform == Some(Platform::Metal) {
         return Some(bare_metal(image.is_of_release, objects));
     }
-    if group != MACHINE_API || set.is_mirror {
+    if kind.group() != MACHINE_API || set.is_mirror {
         return Some(Upkeep::nobody(
             Rule::ClusterAPI,
             "the Machine Config Operator looks at sets of the Machine API alone",
@@ -41,7 +37,7 @@ pub(crate) fn elsewhere(candidate: Candidate<'_>, objects: &Objects) -> Option<U
             "OpenShift does not do that on Azure Stack Hub",
         ));
     }
-    if (kind, platform) == ("ControlPlaneMachineSet", Platform::VSphere) {
+    if (kind, platform) == (SetKind::ControlPlaneMachineSet, Platform::VSphere) {
         return Some(Upkeep::nobody(
             Rule::ControlPlaneOnVSphere,
             "OpenShift does not do that for a control plane on vSphere",
@@ -143,7 +139,7 @@ pub(crate) fn obstacle(
 fn architecture(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
     const ANNOTATION: &str = "capacity.cluster-autoscaler.kubernetes.io/labels";
     let set = candidate.set;
-    if candidate.kind != "MachineSet" || set.architecture.is_some() {
+    if candidate.kind != SetKind::MachineSet || set.architecture.is_some() {
         return None;
     }
     if set.has_capacity_labels {

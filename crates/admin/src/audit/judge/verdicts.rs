@@ -13,10 +13,9 @@ use super::published::of_release;
 use super::remedy::{Remedy, remedy};
 use super::set::{RELEASE_IMAGE, Set};
 use super::upkeep;
-use crate::audit::cluster::groups::{HYPERSHIFT, NODE_POOL};
 use crate::audit::cluster::target::is_okd;
 use crate::audit::results::effect::{Effect, EffectKind};
-use crate::audit::results::set::{KnownBy, NodeCount, SetAudit};
+use crate::audit::results::set::{KnownBy, NodeCount, SetAudit, SetKind};
 use crate::audit::results::upkeep::Keeper;
 use crate::data::{PUBLISHED, is_ami};
 use crate::policy::{self, Mode, OnUndetermined};
@@ -103,7 +102,7 @@ fn row(set: Set, verdict: &Verdict) -> SetAudit {
 /// FIPS mode of its nodes. A NodePool's are of another cluster, with MachineConfigs of its own.
 fn fips(set: &Set, lookup: &Lookup<'_>) -> Option<bool> {
     let pool = set.image.pool.as_deref();
-    let is_here = (set.kind, set.group) != (NODE_POOL, HYPERSHIFT);
+    let is_here = set.kind != SetKind::NodePool;
     lookup.objects.fips.of(pool.filter(|_| is_here)?)
 }
 
@@ -268,7 +267,7 @@ fn with_remedy(mut set: Set, remedy: Remedy, lookup: &Lookup<'_>) -> Set {
 /// The verdict on a node pool whose image is that of its release: where all images that were
 /// published for the release get the same one. Agents have booted from an ISO of their own.
 fn by_release(set: &Set, policy: &PolicyInput, release: Option<&str>) -> Option<(Verdict, String)> {
-    let is_stock = (set.kind, set.group) == (NODE_POOL, HYPERSHIFT)
+    let is_stock = set.kind == SetKind::NodePool
         && set.image.field.as_deref() == Some(RELEASE_IMAGE)
         && set.has_release_image;
     set.release.as_deref().filter(|_| is_stock)?;

@@ -5,12 +5,12 @@ use super::known_version::{KnownVersion, by_newest_node, contradiction, is_other
 use super::set::Set;
 use super::sets::made_from;
 use super::{skew, upkeep, upkeep_rules};
-use crate::audit::cluster::groups::{HYPERSHIFT, MACHINE_API, MACHINE_CONFIG, METAL, NODE_POOL};
+use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::cluster::host::{Host, HostSource};
 use crate::audit::cluster::image::{INSTALL_COREOS, Image};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::node::Node;
-use crate::audit::results::set::{KnownBy, SetAudit};
+use crate::audit::results::set::{KnownBy, SetAudit, SetKind};
 use crate::audit::results::upkeep::{Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::ImageVersion;
@@ -84,10 +84,6 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             let nodes = lookup.nodes_of(machines.iter().copied());
             let set = Set {
                 row: SetAudit {
-                    kind: "Machine",
-                    group: MACHINE_API,
-                    namespace: namespace.clone(),
-                    name: row_name(role, image.as_deref()),
                     members,
                     stream: upkeep::stream(objects, None, None),
                     upkeep: Some(Upkeep::nobody(
@@ -97,7 +93,11 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
                     architecture: lookup.architecture_of(&nodes),
                     nodes_unread: !lookup.has_nodes(),
                     nodes: made_from(objects, nodes.iter().copied()),
-                    ..SetAudit::default()
+                    ..SetAudit::of(
+                        SetKind::Machine,
+                        namespace,
+                        row_name(role, image.as_deref()),
+                    )
                 },
                 path: "spec.providerSpec.value.",
                 image: machines
@@ -187,17 +187,14 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             is_of_release: url.is_none(),
             ..Image::default()
         };
+        let name = row_name(&what, Some(url.as_deref().unwrap_or(INSTALL_COREOS)));
         let set = Set {
             row: SetAudit {
-                kind: "BareMetalHost",
-                group: METAL,
-                namespace: namespace.clone(),
-                name: row_name(&what, Some(url.as_deref().unwrap_or(INSTALL_COREOS))),
                 members,
                 stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
                 upkeep: Some(upkeep_rules::bare_metal(url.is_none(), objects)),
                 nodes_unread: true,
-                ..SetAudit::default()
+                ..SetAudit::of(SetKind::BareMetalHost, namespace, name)
             },
             hosts: states.collect(),
             owner: hosts.iter().find_map(|host| host.owner.clone()),
@@ -237,26 +234,22 @@ fn nodes(objects: &Objects) -> Vec<Set> {
     let mut groups: BTreeMap<_, Vec<&Node>> = BTreeMap::new();
     for node in loose_nodes(objects) {
         let group = match (&node.node_pool, &node.pool) {
-            (Some(pool), _) => (NODE_POOL, HYPERSHIFT, pool.as_str()),
+            (Some(pool), _) => (SetKind::NodePool, pool.as_str()),
             (None, pool) => (
-                "MachineConfigPool",
-                MACHINE_CONFIG,
+                SetKind::MachineConfigPool,
                 pool.as_deref().unwrap_or("no pool"),
             ),
         };
         groups.entry(group).or_default().push(node);
     }
-    let to_set = |((kind, group, pool), nodes): ((_, _, &str), Vec<&Node>)| {
+    let to_set = |((kind, pool), nodes): ((_, &str), Vec<&Node>)| {
         let why_not = Some("no Machine stands for its nodes, and the newest of them has no label");
         let newest = nodes.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
         Set {
             row: SetAudit {
-                kind,
-                group,
-                name: pool.to_owned(),
                 nodes: made_from(objects, nodes.iter().copied()),
                 notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
-                ..SetAudit::default()
+                ..SetAudit::of(kind, "", pool)
             },
             image: Image { pool: Some(pool.to_owned()), why_not, ..Image::default() },
             known: newest

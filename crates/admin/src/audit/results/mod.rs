@@ -8,6 +8,7 @@ pub(crate) mod birth;
 pub(crate) mod effect;
 pub(crate) mod fleet;
 pub(crate) mod set;
+pub(crate) mod set_kind;
 pub(crate) mod upkeep;
 
 use crate::verdict::{BootImageStatus, PolicyStatus};
@@ -15,7 +16,7 @@ use crate::version::{ImageVersion, OcpMinor};
 use birth::BirthAudit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use set::{NodeCount, SetAudit};
+use set::{NodeCount, SetAudit, SetKind};
 pub(crate) use skewguard_cluster::kinds::settings::ClusterSkew;
 pub(crate) use skewguard_cluster::names::{full_name, some_of};
 pub(crate) use skewguard_cluster::unread::{MAX_NOT_UNDERSTOOD, Unread};
@@ -116,7 +117,8 @@ pub(crate) struct AuditChanges {
 /// A set that is new or worse.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct SetChange {
-    pub(crate) kind: &'static str,
+    #[schemars(with = "String")]
+    pub(crate) kind: SetKind,
     pub(crate) namespace: String,
     pub(crate) name: String,
     /// Name of the row, where several rows are of one set.

@@ -1,35 +1,12 @@
 //! A set of machines, and the verdict on its next node.
 
 use super::effect::{Effect, EffectKind, PatchFile, STAYS};
+pub(crate) use super::set_kind::SetKind;
 use super::upkeep::{Rule, Upkeep};
 use crate::verdict::{Action, BootImageStatus, Outcome, Reason};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 pub(crate) use skewguard_cluster::known_by::KnownBy;
-
-/// A kind of sets: one of [`KINDS`]; empty for one of a later release, which no set of this one has.
-pub(crate) type SetKind = &'static str;
-
-const KINDS: [SetKind; 10] = [
-    "BareMetalHost",
-    "ControlPlaneMachineSet",
-    "EC2NodeClass",
-    "Machine",
-    "MachineConfigPool",
-    "MachineDeployment",
-    "MachinePool",
-    "MachineSet",
-    "NodePool",
-    "OpenshiftEC2NodeClass",
-];
-
-fn known_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SetKind, D::Error> {
-    let kind = String::deserialize(deserializer)?;
-    Ok(KINDS
-        .into_iter()
-        .find(|known| *known == kind)
-        .unwrap_or_default())
-}
 
 /// A set of machines, or a pool of nodes without one, and the verdict on its next node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -37,8 +14,7 @@ fn known_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SetKind, D::
 pub(crate) struct SetAudit {
     /// `MachineSet`, `ControlPlaneMachineSet`, `NodePool`; `Machine` and `BareMetalHost` for those
     /// without a set; `MachineConfigPool` for nodes without either.
-    #[serde(deserialize_with = "known_kind")]
-    #[schemars(extend("examples" = KINDS))]
+    #[schemars(with = "String", extend("examples" = SetKind::names()))]
     pub(crate) kind: SetKind,
     /// The API group of that kind.
     #[serde(skip_deserializing)]
@@ -280,6 +256,17 @@ pub(crate) struct NodeCount {
 }
 
 impl SetAudit {
+    /// The row of an object of which nothing else is known yet.
+    pub(crate) fn of(kind: SetKind, namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            kind,
+            group: kind.group(),
+            namespace: namespace.into(),
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
     /// The remedy, and what it does beside its field.
     pub(crate) fn advice(&self) -> Option<String> {
         let remedy = self.remedy.clone()?;
@@ -301,8 +288,8 @@ impl SetAudit {
     }
 
     /// The object, which may have several rows.
-    pub(crate) fn object(&self) -> (SetKind, &str, &str) {
-        (self.kind, &self.namespace, &self.name)
+    pub(crate) fn object(&self) -> (&'static str, &str, &str) {
+        (self.kind.name(), &self.namespace, &self.name)
     }
 
     /// Number of nodes that joined; `None` where that was not read.
@@ -362,9 +349,7 @@ impl SetAudit {
             self.would_be_allowed(),
             !self.would_be_refused(),
             self.refused_from.is_none(),
-            self.kind,
-            &self.namespace,
-            &self.name,
+            self.object(),
             &self.row_name,
         )
     }

@@ -391,7 +391,8 @@ fn is_named(set: &SetAudit, name: &str) -> bool {
     is_it(name)
         || set.name.contains('/') && name.ends_with(&format!("/{}", set.name))
         || name.rsplit_once('/').is_some_and(|(before, after)| {
-            is_it(after) && (set.namespace == before || set.kind.eq_ignore_ascii_case(before))
+            is_it(after)
+                && (set.namespace == before || set.kind.name().eq_ignore_ascii_case(before))
         })
 }
 

@@ -86,7 +86,7 @@ impl Places {
 /// The objects that a row is of: the set, or its members.
 fn keys(set: &SetAudit) -> impl Iterator<Item = Key> {
     let names = std::iter::once(&set.name).chain(&set.members);
-    names.map(|name| (set.kind.to_owned(), set.namespace.clone(), name.clone()))
+    names.map(|name| (set.kind.to_string(), set.namespace.clone(), name.clone()))
 }
 
 /// What is read of an object.

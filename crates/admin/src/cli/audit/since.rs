@@ -4,7 +4,6 @@ use super::super::{Failure, named, read_file};
 use super::word::Word;
 use crate::audit::results::AUDIT;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince, LIST};
-use crate::audit::results::set::SetKind;
 use crate::audit::{AuditChanges, BootImageAudit, SetAudit, SetChange};
 use crate::text::printable;
 use serde::Deserialize;
@@ -96,7 +95,8 @@ fn is_of_set(old: &SetAudit, set: &SetAudit) -> bool {
             && old.image == set.image
             && old.pool == set.pool
     };
-    old.kind == set.kind && old.namespace == set.namespace && (old.name == set.name || is_row())
+    let (kind, namespace, name) = set.object();
+    (old.kind.name(), &*old.namespace) == (kind, namespace) && (old.name == name || is_row())
 }
 
 /// The parts that a row is of. An audit of before 0.2 has them in a note alone.
@@ -278,13 +278,13 @@ fn audit_changes(before: &BootImageAudit, audit: &BootImageAudit) -> AuditChange
 }
 
 /// Number of objects: a set may have several rows.
-fn objects<'a>(rows: impl Iterator<Item = (SetKind, &'a str, &'a str)>) -> usize {
+fn objects<'a>(rows: impl Iterator<Item = (&'static str, &'a str, &'a str)>) -> usize {
     rows.collect::<BTreeSet<_>>().len()
 }
 
 impl SetChange {
-    fn object(&self) -> (SetKind, &str, &str) {
-        (self.kind, &self.namespace, &self.name)
+    fn object(&self) -> (&'static str, &str, &str) {
+        (self.kind.name(), &self.namespace, &self.name)
     }
 }
 

@@ -220,7 +220,11 @@ fn left_unread(mut unread: Vec<Unread>, objects: &Objects) -> Vec<Unread> {
 /// The audit's word on each set.
 fn judged(audit: &BootImageAudit) -> JudgedSets {
     let one = |set: &SetAudit| {
-        let key = (set.namespace.clone(), set.kind.to_owned(), set.name.clone());
+        let key = (
+            set.namespace.clone(),
+            set.kind.to_string(),
+            set.name.clone(),
+        );
         // What a node says of itself is no fact about a set.
         let is_claim = matches!(set.known_by, KnownBy::Node | KnownBy::Report);
         let image = set.boot_image.as_ref().filter(|_| !is_claim);

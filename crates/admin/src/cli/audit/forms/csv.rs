@@ -130,7 +130,7 @@ fn of_image(image: Option<&BootImageStatus>) -> Row {
 fn of_set(set: &SetAudit) -> Row {
     Row {
         verdict: Word::of(set).lower().into(),
-        kind: set.kind.into(),
+        kind: set.kind.name().into(),
         namespace: (&set.namespace).into(),
         name: (&set.name).into(),
         row_name: set.row_name().into(),
