@@ -75,7 +75,13 @@ pub(crate) fn audit(
     BootImageAudit {
         api_version: API_VERSION,
         kind: AUDIT,
-        origin: None,
+        origin: Origin {
+            cluster_id: objects.cluster_id.clone(),
+            release: objects.release.clone(),
+            infrastructure: objects.infrastructure_name.clone(),
+            server: objects.server.clone(),
+            ..Origin::default()
+        },
         summary: Summary::of(sets.iter()),
         policy,
         release: release.map(str::to_owned),

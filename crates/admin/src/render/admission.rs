@@ -112,7 +112,7 @@ impl Images {
                 "the audit was made with another policy; make it again with this one".to_owned(),
             );
         }
-        let own = audit.origin.and_then(|origin| origin.release);
+        let own = audit.origin.release;
         let releases = audit.release.map(|asked| (asked, own));
         let releases = releases.filter(|(asked, own)| Some(asked) != own.as_ref());
         if let Some((asked, Some(own))) = releases.as_ref().filter(|_| !of_any_release) {

@@ -113,16 +113,15 @@ impl ClusterAudit {
 
     /// `spec.clusterID` of its ClusterVersion.
     pub(crate) fn id(&self) -> Option<&str> {
-        let origin = self.audit.as_ref()?.origin.as_ref()?;
-        origin.cluster_id.as_deref()
+        self.audit.as_ref()?.origin.cluster_id.as_deref()
     }
 
     /// Tells whether this is its context, another one of it, or its ID or name.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         let contexts = std::iter::once(&self.context).chain(&self.other_contexts);
-        let origin = self.audit.as_ref().and_then(|audit| audit.origin.as_ref());
+        let audit = self.audit.as_ref();
         contexts.into_iter().any(|context| context == name)
-            || origin.is_some_and(|origin| origin.is_of(name))
+            || audit.is_some_and(|audit| audit.origin.is_of(name))
     }
 
     fn unread(&self) -> usize {

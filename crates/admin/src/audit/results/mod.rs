@@ -38,8 +38,7 @@ pub(crate) struct BootImageAudit {
     #[schemars(extend("const" = AUDIT))]
     pub(crate) kind: &'static str,
     /// Place and time at which the objects were read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) origin: Option<Origin>,
+    pub(crate) origin: Origin,
     pub(crate) summary: Summary,
     /// The policy that would decide; absent where there is nothing to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,6 +155,11 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
+    /// The cluster's name, else its ID.
+    pub(crate) fn name(&self) -> Option<&String> {
+        self.infrastructure.as_ref().or(self.cluster_id.as_ref())
+    }
+
     /// Tells whether this is the cluster's ID, or its name for what it makes.
     pub(crate) fn is_of(&self, name: &str) -> bool {
         [&self.cluster_id, &self.infrastructure]

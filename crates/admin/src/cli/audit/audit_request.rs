@@ -103,8 +103,6 @@ pub(super) fn release_of(text: &str) -> Option<Release> {
 /// Compares a minor release with the one that the cluster runs.
 pub(super) fn is_own_release(audit: &BootImageAudit, asked: &str) -> bool {
     let minor = |release: &str| release_of(release).map(|release| release.minor);
-    let origin = audit.origin.as_ref();
-    let own = origin.and_then(|origin| origin.release.as_deref());
     let asked = minor(asked);
-    asked.is_some() && own.and_then(minor) == asked
+    asked.is_some() && audit.origin.release.as_deref().and_then(minor) == asked
 }

@@ -2,7 +2,7 @@
 
 use super::audit_request::AuditRequest;
 use super::counts::Counts;
-use super::later::{Later, LaterCounts};
+use super::later::Later;
 use super::next::{Below, NextStep, next};
 use super::passed::passed;
 use super::word::Word;
@@ -90,7 +90,7 @@ fn of_all(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Conclusio
     }
     let worst = fleet.items.iter().find(|cluster| cluster.audit.is_some());
     let is_later =
-        |cluster: &&ClusterAudit| !LaterCounts::of(std::slice::from_ref(*cluster)).is_empty();
+        |cluster: &&ClusterAudit| !Counts::of(std::slice::from_ref(*cluster)).later.is_empty();
     let later = fleet.items.iter().find(is_later).or(worst);
     let later = asked(later.map_or("", |later| &later.context));
     let asked = asked(worst.map_or("", |worst| &worst.context));

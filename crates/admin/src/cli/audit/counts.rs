@@ -46,7 +46,6 @@ pub(super) struct Changes {
     pub(super) time: String,
     sets: usize,
     refused: usize,
-    unknown: usize,
     /// Sets that were there then.
     gone: usize,
     /// Clusters that were audited then.
@@ -58,11 +57,10 @@ pub(super) struct Changes {
 impl Counts {
     pub(super) fn of(clusters: &[ClusterAudit]) -> Self {
         let mut counts = Self {
-            later: LaterCounts::of(clusters),
+            clusters: clusters.len(),
             ..Self::default()
         };
         for cluster in clusters {
-            counts.clusters += 1;
             match &cluster.audit {
                 Some(audit) => counts.add(cluster, audit),
                 None => counts.not_audited += 1,
@@ -72,6 +70,7 @@ impl Counts {
     }
 
     fn add(&mut self, cluster: &ClusterAudit, audit: &BootImageAudit) {
+        self.later.add(audit);
         let sets = worst_rows(&audit.sets);
         let number = |is: fn(&SetAudit) -> bool| sets.iter().filter(|set| is(set)).count();
         self.with_refused += usize::from(cluster.counted.would_be_refused > 0);
@@ -96,13 +95,9 @@ impl Counts {
             let (all, refused) = since.numbers();
             changes.sets += all;
             changes.refused += refused;
-            changes.unknown += all - refused;
             changes.gone += since.gone;
-            for (other, same) in
-                (changes.others.iter_mut()).zip([since.same_policy, since.same_release])
-            {
-                *other += usize::from(!same);
-            }
+            changes.others[0] += usize::from(!since.same_policy);
+            changes.others[1] += usize::from(!since.same_release);
         }
     }
 
@@ -119,7 +114,7 @@ impl Counts {
     /// The sets that count: refused, and open.
     pub(super) fn counted(&self) -> (usize, usize) {
         match &self.changes {
-            Some(changes) => (changes.refused, changes.unknown),
+            Some(changes) => (changes.refused, changes.sets - changes.refused),
             None => (self.refused, self.open()),
         }
     }
@@ -183,15 +178,8 @@ impl Counts {
             }
         }
         if self.known_to_fail > 0 {
-            let have = if self.known_to_fail == 1 {
-                "has"
-            } else {
-                "have"
-            };
-            parts.push(format!(
-                "{} allowed {have} a known issue",
-                self.known_to_fail
-            ));
+            let fail = count(self.known_to_fail, "allowed has", "allowed have");
+            parts.push(format!("{fail} a known issue"));
         }
         match &*self.broken_updates {
             [] => {}
@@ -235,7 +223,7 @@ impl Counts {
                 count(some, "set", "sets"),
                 are(some),
                 changes.refused,
-                changes.unknown
+                some - changes.refused
             ),
         }];
         parts.extend(self.as_before().filter(|_| changes.sets == 0));
@@ -256,23 +244,14 @@ impl Counts {
 
     /// What was refused or unknown then, and still is.
     fn as_before(&self) -> Option<String> {
-        let sets = count(self.sets, "set", "sets");
-        let open = self.open();
-        match (self.refused, open) {
-            (0, 0) => None,
-            (0, _) => Some(format!(
-                "{open} of {sets} {} not known, as before",
-                are(open)
-            )),
-            (refused, 0) => Some(format!(
-                "{refused} of {sets} {} refused, as before",
-                are(refused)
-            )),
-            (refused, _) => Some(format!(
-                "{refused} of {sets} {} refused and {open} not known, as before",
-                are(refused)
-            )),
-        }
+        let (number, what) = match (self.refused, self.open()) {
+            (0, 0) => return None,
+            (0, open) => (open, "not known".to_owned()),
+            (refused, 0) => (refused, "refused".to_owned()),
+            (refused, open) => (refused, format!("refused and {open} not known")),
+        };
+        let (sets, are) = (count(self.sets, "set", "sets"), are(number));
+        Some(format!("{number} of {sets} {are} {what}, as before"))
     }
 
     /// The limits of what can be said.
@@ -288,8 +267,8 @@ impl Counts {
             ];
             let doubts = doubts.into_iter().filter(|(number, _)| *number > 0);
             let doubts = doubts.map(|(number, what)| {
-                let were = if number == 1 { "was" } else { "were" };
-                format!("{} {were} {what}", count(number, "cluster", "clusters"))
+                let were = count(number, "cluster was", "clusters were");
+                format!("{were} {what}")
             });
             return doubts.collect();
         }
@@ -298,24 +277,24 @@ impl Counts {
             (self.makers, "not everything that makes nodes is understood"),
             (self.unread, "not everything was read"),
         ];
-        let mut doubts = doubts.into_iter().filter(|(number, _)| *number > 0);
-        let worst = doubts.next().map(|(_, what)| what.to_owned());
-        worst.into_iter().collect()
+        let worst = doubts.into_iter().find(|(number, _)| *number > 0);
+        worst.map(|(_, what)| what.to_owned()).into_iter().collect()
     }
 }
 
 /// The worst row of each set: a control plane has one for each of its images.
 fn worst_rows(rows: &[SetAudit]) -> Vec<&SetAudit> {
-    let rank = |set: &SetAudit| (set.would_be_allowed(), set.is_excepted(), Word::of(set));
-    let mut sets: Vec<&SetAudit> = Vec::new();
-    let mut places = BTreeMap::new();
+    let rank = |set: &&SetAudit| (set.would_be_allowed(), set.is_excepted(), Word::of(set));
+    let sets = by_object(rows).into_iter();
+    sets.filter_map(|rows| rows.into_iter().min_by_key(rank))
+        .collect()
+}
+
+/// The rows of each set.
+pub(super) fn by_object(rows: &[SetAudit]) -> Vec<Vec<&SetAudit>> {
+    let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
     for row in rows {
-        let place = *places.entry(row.object()).or_insert(sets.len());
-        match sets.get_mut(place) {
-            Some(worst) if rank(row) < rank(worst) => *worst = row,
-            Some(_) => {}
-            None => sets.push(row),
-        }
+        sets.entry(row.object()).or_default().push(row);
     }
-    sets
+    sets.into_values().collect()
 }

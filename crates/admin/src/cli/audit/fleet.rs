@@ -1,17 +1,15 @@
 //! `oc skewguard audit --context A,B` and `--all-contexts`: several clusters at a time.
 
-use super::cluster::{SERVICE_ACCOUNT, placed};
+use super::cluster::{ProgressLine, Scope, environment, fetched};
 use super::{Args, Failure, Io, Request};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, Unread};
 use crate::cli::runtime;
 use crate::clock;
 use crate::text::printable;
-use skewguard_cluster::connect::fetch::{FetchProgress, fetch};
+use skewguard_cluster::connect::fetch::FetchProgress;
 use skewguard_cluster::connect::kubeconfigs::Kubeconfigs;
-use skewguard_cluster::connect::login::{Environment, LoginRequest};
-use std::io::{IsTerminal, Write};
-use std::path::Path;
+use skewguard_cluster::connect::login::LoginRequest;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::SystemTime;
@@ -27,14 +25,7 @@ pub(super) fn contexts(args: &Args) -> Result<Option<Contexts>, Failure> {
     if !args.all_contexts && args.context.len() < 2 {
         return Ok(None);
     }
-    let variable = |name: &str| std::env::var_os(name);
-    let kubeconfigs = Kubeconfigs::read(
-        args.kubeconfig.as_deref(),
-        Environment {
-            variable: &variable,
-            service_account: Path::new(SERVICE_ACCOUNT),
-        },
-    )?;
+    let kubeconfigs = Kubeconfigs::read(args.kubeconfig.as_deref(), environment())?;
     let names = if args.all_contexts {
         kubeconfigs.contexts()
     } else {
@@ -83,7 +74,7 @@ struct Member {
 /// News of a thread.
 enum News {
     /// A request failed, and is tried again.
-    Again(usize, String),
+    Again(String),
     Read(usize, Box<ClusterAudit>),
 }
 
@@ -92,11 +83,12 @@ pub(super) fn read(request: &Request<'_>, contexts: &Contexts, io: &mut Io<'_>) 
     if request.args.insecure_skip_tls_verify {
         io.say("warning: the servers' certificates are not checked: whoever answers gets your credentials");
     }
+    let all = contexts.members.len();
     let next = AtomicUsize::new(0);
     let (news, receiver) = channel();
-    let mut clusters: Vec<Option<ClusterAudit>> = contexts.members.iter().map(|_| None).collect();
+    let mut clusters: Vec<(usize, ClusterAudit)> = Vec::new();
     std::thread::scope(|scope| {
-        for _ in 0..AT_A_TIME.min(contexts.members.len()) {
+        for _ in 0..AT_A_TIME.min(all) {
             let (news, next) = (news.clone(), &next);
             scope.spawn(move || {
                 loop {
@@ -104,39 +96,32 @@ pub(super) fn read(request: &Request<'_>, contexts: &Contexts, io: &mut Io<'_>) 
                     let Some(member) = contexts.members.get(n) else {
                         break;
                     };
-                    let read = one(request, &contexts.kubeconfigs, member, (n, &news));
+                    let read = one(request, &contexts.kubeconfigs, member, &news);
                     let mut cluster = ClusterAudit::of(printable(&member.context), read);
-                    cluster.other_contexts =
-                        member.others.iter().map(|other| printable(other)).collect();
+                    let others = member.others.iter().map(|other| printable(other));
+                    cluster.other_contexts = others.collect();
                     let _ = news.send(News::Read(n, Box::new(cluster)));
                 }
             });
         }
         drop(news);
-        let mut watcher = Watcher::new(io.err, contexts.members.len());
+        let mut line = ProgressLine::new(io.err);
         for news in receiver {
             match news {
-                News::Again(n, why) => {
-                    let context = contexts
-                        .members
-                        .get(n)
-                        .map(|member| printable(&member.context));
-                    watcher.again(&context.unwrap_or_default(), &why);
-                }
+                News::Again(why) => line.again(why),
                 News::Read(n, cluster) => {
-                    watcher.read();
-                    if let Some(place) = clusters.get_mut(n) {
-                        // A copy of its own lies together. What the thread made lies among what it
-                        // had read, whose memory the next cluster needs.
-                        *place = Some(ClusterAudit::clone(&cluster));
-                    }
+                    // A copy of its own lies together. What the thread made lies among what it
+                    // had read, whose memory the next cluster needs.
+                    clusters.push((n, ClusterAudit::clone(&cluster)));
+                    line.show(format_args!("read {} of {all} clusters", clusters.len()));
                 }
             }
         }
-        watcher.end();
+        line.show("");
     });
-    let clusters = clusters.into_iter().flatten().collect();
-    FleetAudit::of(clusters, clock::time(SystemTime::now()))
+    clusters.sort_by_key(|(n, _)| *n);
+    let clusters = clusters.into_iter().map(|(_, cluster)| cluster);
+    FleetAudit::of(clusters.collect(), clock::time(SystemTime::now()))
 }
 
 /// Audits one cluster.
@@ -144,43 +129,38 @@ fn one(
     request: &Request<'_>,
     kubeconfigs: &Kubeconfigs,
     member: &Member,
-    (n, news): (usize, &Sender<News>),
+    news: &Sender<News>,
 ) -> Result<BootImageAudit, String> {
     let args = request.args;
-    let variable = |name: &str| std::env::var_os(name);
-    let around = Environment {
-        variable: &variable,
-        service_account: Path::new(SERVICE_ACCOUNT),
-    };
     let asked = LoginRequest {
         file: args.kubeconfig.as_deref(),
         context: Some(&member.context),
         insecure: args.insecure_skip_tls_verify,
         is_one_of_many: true,
     };
+    let contexts = std::iter::once(&member.context).chain(&member.others);
+    let contexts: Vec<String> = contexts.map(|context| printable(context)).collect();
+    let mut was_said = false;
+    let mut watch = |now: FetchProgress<'_>| {
+        if let FetchProgress::Again(why) = now
+            && !std::mem::replace(&mut was_said, true)
+        {
+            let _ = news.send(News::Again(format!(
+                "{}: {why}",
+                printable(&member.context)
+            )));
+        }
+    };
     let mut objects = request.streams.with_the_same_streams();
     let runtime = runtime()?;
-    let read = async {
-        let mut login = kubeconfigs.login(asked, around).await?;
-        let server = login.connect(args.request_timeout).await?;
-        let mut was_said = false;
-        let mut watch = |now: FetchProgress<'_>| {
-            if let FetchProgress::Again(why) = now
-                && !std::mem::replace(&mut was_said, true)
-            {
-                let _ = news.send(News::Again(n, why.to_owned()));
-            }
-        };
-        let unread = fetch(&server, &mut objects, None, &mut watch).await;
-        placed(unread, login)
-    };
-    let read: Result<_, String> = runtime.block_on(read);
+    let read: Result<_, String> = runtime.block_on(async {
+        let login = kubeconfigs.login(asked, environment()).await?;
+        let (time, scope) = (args.request_timeout, Scope::All);
+        fetched(login, time, scope, &mut objects, &mut watch).await
+    });
     // A program for credentials that did not end is not waited for.
     runtime.shutdown_background();
-    let (unread, origin) = read?;
-    let names = std::iter::once(&member.context).chain(&member.others);
-    let names: Vec<String> = names.map(|context| printable(context)).collect();
-    let audit = request.audit(objects, (unread, origin), &names);
+    let audit = request.audit(objects, read?, &contexts);
     audit.map_err(|unread| no_sets(&unread))
 }
 
@@ -194,48 +174,6 @@ pub(super) fn no_sets(unread: &[Unread]) -> String {
                 more => format!("; and {more} more"),
             };
             format!("nothing that makes nodes was read; {first}{more}")
-        }
-    }
-}
-
-/// Says how far the reading is, on a terminal; what is tried again, always.
-struct Watcher<'a> {
-    err: &'a mut dyn Write,
-    is_watched: bool,
-    read: usize,
-    all: usize,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(err: &'a mut dyn Write, all: usize) -> Self {
-        Self {
-            err,
-            is_watched: std::io::stderr().is_terminal() && !super::is_dumb(),
-            read: 0,
-            all,
-        }
-    }
-
-    fn again(&mut self, context: &str, why: &str) {
-        self.end();
-        let _ = writeln!(self.err, "skewguard: {context}: {why}; trying again");
-    }
-
-    fn read(&mut self) {
-        self.read += 1;
-        if self.is_watched {
-            let _ = write!(
-                self.err,
-                "\r\x1b[Kread {} of {} clusters",
-                self.read, self.all
-            );
-        }
-    }
-
-    /// Removes the line.
-    fn end(&mut self) {
-        if self.is_watched {
-            let _ = write!(self.err, "\r\x1b[K");
         }
     }
 }

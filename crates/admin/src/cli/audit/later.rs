@@ -1,10 +1,9 @@
 //! The second line of a conclusion: from which release on sets would be refused (pure).
 
 use super::audit_request::{AuditRequest, release_of};
+use super::counts::by_object;
 use super::word::count;
-use crate::audit::results::AuditChanges;
-use crate::audit::results::fleet::ClusterAudit;
-use crate::audit::{BootImageAudit, SetAudit};
+use crate::audit::{AuditChanges, BootImageAudit, SetAudit};
 use crate::version::Release;
 use std::collections::BTreeMap;
 
@@ -22,8 +21,11 @@ impl Later {
     }
 }
 
-/// Refusals of one set's rows: from which release on, and until which one.
-type Refusals = Vec<(Release, Option<Release>)>;
+/// A refusal: from which release on, and until which one.
+type Refusal = (Release, Option<Release>);
+
+/// Those of one set's rows.
+type Refusals = Vec<Refusal>;
 
 /// Sets that later releases would refuse, beside those that are refused already. Sets with an exception do
 /// not count.
@@ -36,26 +38,21 @@ pub(super) struct LaterCounts {
 }
 
 impl LaterCounts {
-    pub(super) fn of(clusters: &[ClusterAudit]) -> Self {
-        let mut counts = Self::default();
-        for audit in clusters.iter().filter_map(|cluster| cluster.audit.as_ref()) {
-            let mut sets: BTreeMap<_, Option<Refusals>> = BTreeMap::new();
-            for set in &audit.sets {
-                let refusals = sets.entry(set.object()).or_insert_with(|| Some(Vec::new()));
-                match refusals {
-                    _ if set.would_be_refused() && !set.is_excepted() => *refusals = None,
-                    Some(refusals) if is_news(audit, set) => refusals.extend(refusal(set)),
-                    _ => counts.has_known |= refusal(set).is_some(),
-                }
+    /// Adds the sets of a cluster.
+    pub(super) fn add(&mut self, audit: &BootImageAudit) {
+        let before = self.sets.len();
+        for rows in by_object(&audit.sets) {
+            let is_refused = |set: &&SetAudit| set.would_be_refused() && !set.is_excepted();
+            if rows.iter().any(is_refused) {
+                continue;
             }
-            let sets = sets.into_values().flatten();
-            let before = counts.sets.len();
-            counts
-                .sets
-                .extend(sets.filter(|refusals| !refusals.is_empty()));
-            counts.clusters += usize::from(counts.sets.len() > before);
+            let later = rows.iter().filter_map(|set| refusal(set)).count();
+            let since = audit.since.as_ref();
+            let news: Refusals = rows.iter().filter_map(|set| news(since, set)).collect();
+            self.has_known |= later > news.len();
+            self.sets.extend((!news.is_empty()).then_some(news));
         }
-        counts
+        self.clusters += usize::from(self.sets.len() > before);
     }
 
     /// The releases that would refuse sets, and those of them that end so.
@@ -74,9 +71,8 @@ impl LaterCounts {
     }
 
     fn refused_by(&self, release: Release) -> usize {
-        let is_refused = |(from, until): &(Release, Option<Release>)| {
-            *from <= release && until.is_none_or(|until| until > release)
-        };
+        let is_refused =
+            |(from, until): &Refusal| *from <= release && until.is_none_or(|until| until > release);
         let sets = self.sets.iter();
         sets.filter(|refusals| refusals.iter().any(is_refused))
             .count()
@@ -127,21 +123,16 @@ impl LaterCounts {
 }
 
 /// The refusal by a later release, of a set that counts.
-fn refusal(set: &SetAudit) -> Option<(Release, Option<Release>)> {
+fn refusal(set: &SetAudit) -> Option<Refusal> {
     let release = |text: &Option<String>| text.as_deref().and_then(release_of);
     let from = release(&set.refused_from).filter(|_| !set.is_excepted())?;
     Some((from, release(&set.refused_until)))
 }
 
-/// Tells whether a later release would refuse the set, and the earlier audit did not say so.
-pub(super) fn is_new(since: &AuditChanges, set: &SetAudit) -> bool {
-    refusal(set).is_some() && !since.known_later.contains(set.row_name())
-}
-
-/// Tells whether an earlier audit, where one was named, did not say so.
-fn is_news(audit: &BootImageAudit, set: &SetAudit) -> bool {
-    let since = audit.since.as_ref();
-    since.is_none_or(|since| !since.known_later.contains(set.row_name()))
+/// The refusal by a later release, where an earlier audit that was named did not say so.
+pub(super) fn news(since: Option<&AuditChanges>, set: &SetAudit) -> Option<Refusal> {
+    let is_known = since.is_some_and(|since| since.known_later.contains(set.row_name()));
+    refusal(set).filter(|_| !is_known)
 }
 
 /// `4.22` for 4.22.0.

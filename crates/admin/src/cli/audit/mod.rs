@@ -41,6 +41,7 @@ use forms::text::Detail;
 use forms::{commands, csv, html, junit, markdown, sarif, text};
 use places::Places;
 use skewguard_cluster::cluster::Purpose;
+use skewguard_cluster::connect::login::LoginRequest;
 use skewguard_cluster::files::input::{self, Files};
 use skewguard_cluster::moment::Moment;
 use std::path::{Path, PathBuf};
@@ -91,7 +92,16 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         (None, files) => {
             let read = match files {
                 Some(Files::OfOne(unread)) => (unread, Origin::default()),
-                _ => cluster::from_server(args, &mut objects, io)?,
+                _ => {
+                    let asked = LoginRequest {
+                        file: args.kubeconfig.as_deref(),
+                        context: args.context.first().map(String::as_str),
+                        insecure: args.insecure_skip_tls_verify,
+                        is_one_of_many: false,
+                    };
+                    let (time, scope) = (args.request_timeout, cluster::Scope::All);
+                    cluster::read(asked, time, scope, &mut objects, io)?
+                }
             };
             (alone(&request, objects, read, io)?, Paths::new())
         }
@@ -220,7 +230,11 @@ impl<'a> Request<'a> {
         if result.sets.is_empty() {
             return Err(result.unread);
         }
-        finish(&mut result, &objects, origin);
+        let place = &mut result.origin;
+        place.server = origin.server.or(place.server.take());
+        place.context = origin.context;
+        place.time = clock::time(SystemTime::now());
+        result.warnings.extend(old_rules(&place.time));
         if let Some(exceptions) = &self.exceptions {
             exceptions.apply(&mut result, contexts);
         }
@@ -284,22 +298,6 @@ fn old_rules(now: &str) -> Option<String> {
     })
 }
 
-/// Adds where and when the objects were read.
-fn finish(result: &mut BootImageAudit, objects: &Objects, origin: Origin) {
-    result.origin = Some(Origin {
-        cluster_id: objects.cluster_id.clone(),
-        release: objects.release.clone(),
-        infrastructure: objects.infrastructure_name.clone(),
-        server: origin.server.or_else(|| objects.server.clone()),
-        time: clock::time(SystemTime::now()),
-        ..origin
-    });
-    let time = result.origin.as_ref().map(|origin| origin.time.clone());
-    result
-        .warnings
-        .extend(time.and_then(|time| old_rules(&time)));
-}
-
 /// The script sets images, which have to be those of the release that the cluster runs.
 ///
 /// # Errors
@@ -311,14 +309,10 @@ fn of_its_release(args: &Args, audit: &BootImageAudit) -> Result<(), Failure> {
     if is_own_release(audit, asked) {
         return Ok(());
     }
-    let own = audit
-        .origin
-        .as_ref()
-        .and_then(|origin| origin.release.as_deref());
-    let own = own.map_or_else(
-        || "of an unknown release".to_owned(),
-        |own| format!("at {own}"),
-    );
+    let own = match &audit.origin.release {
+        None => "of an unknown release".to_owned(),
+        Some(own) => format!("at {own}"),
+    };
     Err(format!(
         "--print-commands fix --target {asked}: the cluster is {own}, and its sets would get the images of {asked}. Update the cluster first, leave \
          --target out, or say --any-release"
@@ -370,9 +364,9 @@ fn choose(
             && !matches!(args.output, Form::Json | Form::Yaml)
         {
             let is_later = args.fail_on == FailOn::Later;
-            audit
-                .sets
-                .retain(|set| since.has(set) || is_later && later::is_new(since, set));
+            audit.sets.retain(|set| {
+                since.has(set) || is_later && later::news(Some(since), set).is_some()
+            });
         }
     }
     Ok(())
@@ -453,11 +447,6 @@ fn print(
         }
     };
     Ok(io.out.write_all(text.as_bytes())?)
-}
-
-/// A terminal that knows no escape sequences.
-fn is_dumb() -> bool {
-    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 #[cfg(test)]

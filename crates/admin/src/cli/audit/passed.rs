@@ -1,11 +1,11 @@
 //! What was compared and found no cause for concern, as `oc adm upgrade recommend` says it (pure).
 
 use super::audit_request::release_of;
+use super::counts::by_object;
 use super::word::count;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::operator;
 use crate::verdict::Reason;
-use std::collections::BTreeMap;
 
 /// A line each; only of what was compared.
 pub(super) fn passed(audit: &BootImageAudit) -> Vec<String> {
@@ -45,9 +45,6 @@ pub(super) fn passed(audit: &BootImageAudit) -> Vec<String> {
 
 /// Number of the sets whose rows all are so.
 fn whole(rows: &[SetAudit], is: fn(&SetAudit) -> bool) -> usize {
-    let mut sets = BTreeMap::new();
-    for row in rows {
-        *sets.entry(row.object()).or_insert(true) &= is(row);
-    }
-    sets.into_values().filter(|is_whole| *is_whole).count()
+    let sets = by_object(rows).into_iter();
+    sets.filter(|rows| rows.iter().all(|row| is(row))).count()
 }

@@ -4,7 +4,7 @@ use super::super::{Failure, named, read_file};
 use super::word::Word;
 use crate::audit::results::AUDIT;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince, LIST};
-use crate::audit::{AuditChanges, BootImageAudit, SetAudit, SetChange};
+use crate::audit::{AuditChanges, BootImageAudit, Origin, SetAudit, SetChange};
 use crate::text::printable;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -185,25 +185,20 @@ fn is_same_cluster(then: &ClusterAudit, now: &ClusterAudit) -> bool {
 /// # Errors
 /// The only audit of then is not of the only cluster of now, by its ID, else by its name.
 fn one_cluster(before: &FleetAudit, fleet: &FleetAudit) -> Result<(), Failure> {
-    let origin = |audit: &BootImageAudit| {
-        let origin = audit.origin.as_ref()?;
-        Some((origin.cluster_id.clone(), origin.infrastructure.clone()))
+    let (Some(then), Some(now)) = (before.alone(), fleet.alone()) else {
+        return Ok(());
     };
-    let then = before.alone().and_then(origin).unwrap_or_default();
-    let now = fleet.alone().and_then(origin).unwrap_or_default();
-    let ids = then
-        .0
-        .zip(now.0)
-        .map(|(then, now)| ("clusterID", then, now));
-    let names = then
-        .1
-        .zip(now.1)
-        .map(|(then, now)| ("infrastructureName", then, now));
+    let (then, now) = (&then.origin, &now.origin);
+    let pair = |what, of: fn(&Origin) -> &Option<String>| {
+        Some((what, of(then).as_ref()?, of(now).as_ref()?))
+    };
+    let ids = pair("clusterID", |origin| &origin.cluster_id);
+    let names = pair("infrastructureName", |origin| &origin.infrastructure);
     match ids.or(names) {
         Some((what, then, now)) if then != now => Err(format!(
             "--since: it is an audit of another cluster, {what} {}; this one is {}",
-            printable(&then),
-            printable(&now)
+            printable(then),
+            printable(now)
         )
         .into()),
         _ => Ok(()),
@@ -265,10 +260,9 @@ pub(super) fn compare(before: &FleetAudit, fleet: &mut FleetAudit) -> Result<(),
 
 fn audit_changes(before: &BootImageAudit, audit: &BootImageAudit) -> AuditChanges {
     let is_gone = |old: &&SetAudit| !audit.sets.iter().any(|set| is_of_set(old, set));
-    let time = before.origin.as_ref().map(|origin| printable(&origin.time));
     let policy = |audit: &BootImageAudit| audit.policy.as_ref().map(|policy| policy.digest.clone());
     AuditChanges {
-        time: time.unwrap_or_default(),
+        time: printable(&before.origin.time),
         changes: changes(&before.sets, audit),
         known_later: known_later(&before.sets, audit),
         gone: objects(before.sets.iter().filter(is_gone).map(SetAudit::object)),

@@ -143,11 +143,10 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     let policy = policy.unwrap_or_else(|| starter(&objects));
     let result = audit(&objects, &policy, None, Vec::new(), false);
     let origin = origin.map(|origin| Origin {
-        cluster_id: objects.cluster_id.clone(),
-        release: objects.release.clone(),
-        infrastructure: objects.infrastructure_name.clone(),
+        server: origin.server,
+        context: origin.context,
         time: clock.text(),
-        ..origin
+        ..result.origin.clone()
     });
     let report = why(
         &objects,

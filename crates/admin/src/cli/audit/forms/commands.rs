@@ -54,8 +54,7 @@ pub(crate) fn render(
     }
     if let Some(audit) = fleet.alone() {
         head_of_cluster(&mut out, audit);
-        let origin = audit.origin.as_ref();
-        let context = origin.and_then(|origin| origin.context.as_deref());
+        let context = audit.origin.context.as_deref();
         part(
             &mut out,
             audit,
@@ -97,10 +96,9 @@ fn head_of_cluster(out: &mut String, audit: &BootImageAudit) {
     for (name, value) in head(audit) {
         comment(out, &format!("{name}: {value}"));
     }
-    let origin = audit.origin.as_ref();
-    let own = origin.and_then(|origin| origin.release.as_deref());
-    if audit.release.as_deref() != own {
-        let own = own.unwrap_or("unknown");
+    let own = &audit.origin.release;
+    if audit.release != *own {
+        let own = own.as_deref().unwrap_or("unknown");
         comment(out, &format!("the cluster's own release: {own}"));
     }
 }

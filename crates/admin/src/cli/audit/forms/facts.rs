@@ -12,31 +12,23 @@ use std::collections::BTreeMap;
 
 /// The cluster, release and policy of an audit: names and values.
 pub(in crate::cli::audit) fn head(audit: &BootImageAudit) -> Vec<(&'static str, String)> {
-    let origin = audit.origin.as_ref();
-    let server = origin.and_then(|origin| {
-        let server = origin.server.as_ref()?;
-        Some(match &origin.context {
-            Some(context) => format!("{server} (context {context})"),
-            None => server.clone(),
-        })
-    });
-    let release = audit
-        .release
-        .as_deref()
-        .unwrap_or("unknown: only limits without release apply");
-    [
-        (
-            "cluster",
-            origin.and_then(|origin| origin.infrastructure.clone().or(origin.cluster_id.clone())),
-        ),
-        ("server", server),
-        ("read at", origin.map(|origin| origin.time.clone())),
+    let origin = &audit.origin;
+    let context = origin.context.as_ref();
+    let context = context.map_or(String::new(), |context| format!(" (context {context})"));
+    let server = origin.server.as_ref();
+    let release = audit.release.as_deref();
+    let release = release.unwrap_or("unknown: only limits without release apply");
+    let facts = [
+        ("cluster", origin.name().cloned()),
+        ("server", server.map(|server| format!("{server}{context}"))),
+        ("read at", Some(origin.time.clone())),
         ("release", Some(release.to_owned())),
         ("policy", Some(policy(audit))),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name, value?)))
-    .collect()
+    ];
+    let known = facts
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    known.collect()
 }
 
 /// The policy that decided, in words.

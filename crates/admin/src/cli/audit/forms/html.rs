@@ -19,15 +19,10 @@ const STYLE: &str = include_str!("html.css");
 const CONTENT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 pub(crate) fn render(fleet: &FleetAudit, conclusions: &Conclusions) -> String {
-    let origin = fleet.alone().and_then(|audit| audit.origin.as_ref());
-    let cluster = origin.and_then(|origin| {
-        let name = origin.infrastructure.as_ref();
-        name.or(origin.cluster_id.as_ref())
-    });
-    let title = match (cluster, fleet.alone()) {
-        (Some(name), _) => format!("Boot images of cluster {name}"),
-        (None, Some(_)) => "Boot images".to_owned(),
-        (None, None) => {
+    let title = match fleet.alone().map(|audit| audit.origin.name()) {
+        Some(Some(name)) => format!("Boot images of cluster {name}"),
+        Some(None) => "Boot images".to_owned(),
+        None => {
             let clusters = count(fleet.items.len(), "cluster", "clusters");
             format!("Boot images of {clusters}")
         }
