@@ -88,8 +88,8 @@ impl Block {
 /// items are counted; then blocks of which nothing has to be shown give way, the last one first;
 /// then what explains a list;
 /// then what has to be shown of a list is its first item; last, lines without a list give way, but
-/// for the first block.
-pub(crate) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> String {
+/// for the first block. `whole` is the command that shows all of it.
+pub(crate) fn fit(blocks: Vec<Block>, screen: Option<Screen>, whole: &str) -> String {
     let blocks = blocks.into_iter().filter(|block| !block.is_empty());
     // An item has a line, at least.
     let most = screen.map_or(usize::MAX, |screen| screen.rows);
@@ -105,7 +105,7 @@ pub(crate) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> String {
         })
         .collect();
     let mut hidden = Vec::new();
-    while screen.is_some_and(|screen| height(&parts, &hidden, screen) > screen.rows) {
+    while screen.is_some_and(|screen| height(&parts, &hidden, screen, whole) > screen.rows) {
         let longest = parts
             .iter_mut()
             .filter(|part| part.shown > part.block.least.max(1))
@@ -133,19 +133,19 @@ pub(crate) fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> String {
     let texts = parts
         .iter()
         .map(|part| part.block.lines(part.shown).join("\n") + "\n");
-    let more = more(&hidden).map(|more| more + "\n");
+    let more = more(&hidden, whole).map(|more| more + "\n");
     texts.chain(more).collect::<Vec<_>>().join("\n")
 }
 
-/// The line that names what gave way: the first of it.
-fn more(hidden: &[&str]) -> Option<String> {
+/// The line that names what gave way, the first of it, and the command that shows it.
+fn more(hidden: &[&str], whole: &str) -> Option<String> {
     let mut named = hidden.iter().rev().filter(|what| !what.is_empty()).copied();
     let mut first: Vec<&str> = named.by_ref().take(3).collect();
     first.extend(named.next().map(|_| "..."));
     match (hidden, &*first) {
         ([], _) => None,
-        (_, []) => Some("There is more: -o wide".to_owned()),
-        (_, first) => Some(format!("There is more ({}): -o wide", first.join(", "))),
+        (_, []) => Some(format!("There is more: {whole}")),
+        (_, first) => Some(format!("There is more ({}): {whole}", first.join(", "))),
     }
 }
 
@@ -156,17 +156,21 @@ struct Part {
     size: usize,
 }
 
-fn height(parts: &[Part], hidden: &[&str], screen: Screen) -> usize {
+fn height(parts: &[Part], hidden: &[&str], screen: Screen, whole: &str) -> usize {
     let sizes: usize = parts.iter().map(|part| part.size).sum();
     let between = parts.len().saturating_sub(1);
     // A line between, and the one that says so.
-    let more = more(hidden).map_or(0, |more| 1 + screen.height(&[more]));
+    let more = more(hidden, whole).map_or(0, |more| 1 + screen.height(&[more]));
     sizes + between + more
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn fit(blocks: Vec<Block>, screen: Option<Screen>) -> String {
+        super::fit(blocks, screen, "WHOLE")
+    }
 
     fn block(items: usize) -> Block {
         let item = |n: usize| Item {
@@ -213,7 +217,7 @@ mod tests {
         let text = fit(vec![block(1), end(), block(1)], Some(screen(8)));
         assert_eq!(
             text,
-            "HEAD\nitem 0\n  note 0\n\nend\n\nThere is more (items): -o wide\n"
+            "HEAD\nitem 0\n  note 0\n\nend\n\nThere is more (items): WHOLE\n"
         );
         assert_eq!(fit(vec![end()], Some(screen(0))), "end\n");
     }
@@ -244,7 +248,7 @@ mod tests {
     fn the_first_block_stays_longest() {
         let facts = Block::of(vec!["a".to_owned(), "b".to_owned()]);
         let text = fit(vec![end(), facts, block(1)], Some(screen(4)));
-        assert_eq!(text, "end\n\nThere is more (items): -o wide\n");
+        assert_eq!(text, "end\n\nThere is more (items): WHOLE\n");
     }
 
     /// A line of 24 columns on a screen of 10, in colour, is three rows.

@@ -186,14 +186,15 @@ fn an_image_of_a_known_release_is_not_unknown() {
     );
 }
 
-/// Where nothing below makes a version known, the next step does not say so.
+/// Each unknown version has a way to know it, which the next step points at.
 #[test]
 fn the_next_step_is_below() {
     let pool = json!({ "apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": { "name": "p" },
         "spec": { "template": { "spec": { "nodeClassRef": { "group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default" } } } } });
     let (text, ..) = audit_text(&super::real::list([pool]), &[]);
+    let help = "How to find the unknown versions:\n  p: the script of `oc skewguard audit --print-commands` gathers what was not\n  read (--from)\n";
     assert!(
-        text.contains("Next: see below why they are not known"),
+        text.contains("Next: see below what makes them known") && text.contains(help),
         "{text}"
     );
 }

@@ -65,16 +65,21 @@ const CONTRADICTED: LookupHelp = LookupHelp {
 /// The nodes of a NodePool.
 const HOSTED: &str = "its nodes join another cluster: audit that one, where they have labels";
 
-/// Way to learn the version of the set's image; `None` where none is known.
-pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<LookupHelp> {
+/// Help where no object that was read names an image.
+const UNREAD: &str =
+    "the script of `oc skewguard audit --print-commands` gathers what was not read (--from)";
+const UNNAMED: &str = "no object of the cluster says it: ask whoever chose the image";
+
+/// Way to learn the version of the set's image.
+pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> LookupHelp {
     if set.kind == SetKind::NodePool {
-        return Some(HOSTED.into());
+        return HOSTED.into();
     }
     if set.is_swapped {
-        return Some(HELP.into());
+        return HELP.into();
     }
     if set.claim.is_some() && set.known_by != KnownBy::Report {
-        return Some(CONTRADICTED);
+        return CONTRADICTED;
     }
     let joined = match set.image.key() {
         Some(_) => lookup.joined_from(&set.image),
@@ -86,7 +91,11 @@ pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<LookupHelp> 
     let mut nodes = lookup.objects.nodes.iter();
     match (joined, nodes.any(|node| node.version.is_some())) {
         (0, _) => {
-            let image = set.image.value.as_ref()?;
+            let Some(image) = &set.image.value else {
+                let why = set.image.why_not.unwrap_or_default();
+                let is_unread = why.ends_with("was not read");
+                return if is_unread { UNREAD } else { UNNAMED }.into();
+            };
             let [read, unread] = match set.image.platform {
                 Some(Platform::Aws) => AMI,
                 Some(Platform::Gcp) if rules::is_of_rhcos_cloud(&set.image) => STREAMS,
@@ -107,9 +116,9 @@ pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> Option<LookupHelp> 
                 ) => JOIN,
             };
             let is_unread = set.nodes_unread && !set.path.is_empty();
-            Some(if is_unread { unread } else { read }.into())
+            if is_unread { unread } else { read }.into()
         }
-        (_, true) => Some(LABELS),
-        (_, false) => Some(ALEPHS),
+        (_, true) => LABELS,
+        (_, false) => ALEPHS,
     }
 }

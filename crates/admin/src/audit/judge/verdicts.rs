@@ -193,8 +193,8 @@ fn estimated(
         set.known_from = Some(from);
         return;
     }
-    set.to_know_by = help.as_ref().and_then(|help| help.script);
-    set.to_know = help.map(|help| help.says.to_owned());
+    set.to_know_by = help.script;
+    set.to_know = Some(help.says.to_owned());
     if let Some((found, version)) = estimate::estimate(set, lookup.objects) {
         let probable = self::verdict(set, Some(&version), policy, release);
         if takes_estimates && probable.verdict == Outcome::Refused {

@@ -26,7 +26,8 @@ pub(super) struct AuditRequest {
 }
 
 impl AuditRequest {
-    /// The arguments that ask once more about the cluster of this context or these files, or the only one.
+    /// The arguments that ask once more about the cluster of this context or these files, or, without a
+    /// name, about all that were asked for.
     pub(super) fn of(args: &Args, name: &str, paths: &Paths) -> Self {
         let shown = |path: &PathBuf| word(&path.to_string_lossy());
         let own = paths.get(name);
@@ -48,12 +49,16 @@ impl AuditRequest {
                 }
             }
         }
+        let all = args.context.join(",");
         let context = match name {
-            _ if own.is_some() => None,
-            "" => args.context.first().map(String::as_str),
-            context => Some(context),
+            _ if own.is_some() => "",
+            "" => &all,
+            context => context,
         };
-        if let Some(context) = context {
+        if name.is_empty() && args.all_contexts {
+            arguments += " --all-contexts";
+        }
+        if !context.is_empty() {
             let word = format!(" --context {}", word(context));
             arguments += &word;
             source += &word;

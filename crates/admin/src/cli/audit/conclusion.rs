@@ -58,7 +58,7 @@ pub(crate) struct Conclusion {
 }
 
 impl Conclusions {
-    /// `asked` is how a cluster is asked for alone, by its context.
+    /// `asked` is how a cluster is asked for alone, by its context, or all of them, by none.
     pub(super) fn of(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Self {
         let of = |cluster: &ClusterAudit| {
             let audit = cluster.audit.as_ref()?;
@@ -93,11 +93,15 @@ fn of_all(fleet: &FleetAudit, asked: impl Fn(&str) -> AuditRequest) -> Conclusio
         |cluster: &&ClusterAudit| !Counts::of(std::slice::from_ref(*cluster)).later.is_empty();
     let later = fleet.items.iter().find(is_later).or(worst);
     let later = asked(later.map_or("", |later| &later.context));
+    let whole = asked("").whole();
     let asked = asked(worst.map_or("", |worst| &worst.context));
     let next = worst
         .filter(|_| counts.exit() != Exit::Done)
         .map(|_| NextStep::Command(asked.command(asked.target.as_deref())));
-    conclude(&counts, &asked, next, &later)
+    Conclusion {
+        whole,
+        ..conclude(&counts, &asked, next, &later)
+    }
 }
 
 /// `later` is the request for what a later release would refuse.
@@ -152,10 +156,11 @@ impl Conclusion {
         }
     }
 
-    /// The same with a command as the next step.
+    /// The same with a command as the next step, for a screen that has no room for a second one.
     pub(super) fn without_pointing(&self) -> Self {
         Self {
             next: self.next_shown(None),
+            whole: "-o wide".to_owned(),
             ..self.clone()
         }
     }

@@ -40,7 +40,6 @@ impl NextStep {
 pub(super) enum Below {
     Change,
     Know,
-    WhyUnknown,
     WhyUndecided,
     Unread,
 }
@@ -50,7 +49,6 @@ impl Below {
         match self {
             Self::Change => "what to change",
             Self::Know => "what makes them known",
-            Self::WhyUnknown => "why they are not known",
             Self::WhyUndecided => "why they are not decided",
             Self::Unread => "what was not read, and audit again",
         }
@@ -61,9 +59,7 @@ impl Below {
         match self {
             Self::Change => !remedies(audit).is_empty(),
             Self::Know => !lookup_helps(audit).is_empty(),
-            Self::WhyUnknown | Self::WhyUndecided => {
-                audit.sets.iter().any(|set| !set.would_be_allowed())
-            }
+            Self::WhyUndecided => audit.sets.iter().any(|set| !set.would_be_allowed()),
             Self::Unread => !audit.unread.is_empty(),
         }
     }
@@ -138,8 +134,6 @@ fn below(audit: &BootImageAudit) -> Below {
         Below::Know
     } else if any(|set| set.remedy.is_some()) {
         Below::Change
-    } else if any(|set| set.boot_image.is_none()) {
-        Below::WhyUnknown
     } else {
         Below::WhyUndecided
     }

@@ -47,7 +47,8 @@ pub(crate) fn render(
             blocks.extend(cluster(audit, own, detail, terminal));
         }
     }
-    fit(blocks, (detail == Detail::Row).then(|| terminal.screen()))
+    let screen = (detail == Detail::Row).then(|| terminal.screen());
+    fit(blocks, screen, &all.whole)
 }
 
 /// The sentence, and what is next.
@@ -78,6 +79,7 @@ fn one_screen(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusio
         fit(
             std::iter::once(head).chain(rest).collect(),
             Some(terminal.screen()),
+            &conclusion.whole,
         )
     };
     let text = page(conclusion);
@@ -272,8 +274,15 @@ fn why(set: &SetAudit) -> String {
         .first()
         .filter(|_| set.would_be_allowed())
         .map(|issue| format!("known issue {}", issue.says()));
+    // Without a version of its own.
+    let of_release = set.boot_image.is_none().then(|| set.message.clone());
     let later = set.says_later();
-    let said = reason.or(issue).into_iter().chain(later).chain(exception);
+    let said = reason
+        .or(issue)
+        .or(of_release)
+        .into_iter()
+        .chain(later)
+        .chain(exception);
     said.collect::<Vec<_>>().join("; ")
 }
 
