@@ -144,12 +144,16 @@ pub(crate) fn known() -> impl Iterator<Item = OcpMinor> {
     LIMITS.into_iter().map(|(release, _)| release)
 }
 
-/// Words on a release that is newer than any whose limits are known.
+/// Words on a release that is newer than any of its major version whose limits are known.
 pub(crate) fn unknown_release(release: &str) -> Option<String> {
-    let newest = known().max()?;
-    let asked = release.parse::<Release>().ok()?;
-    (asked.minor > newest).then(|| {
-        format!("{release}: this version of skewguard knows no release after {newest}; the policy's nearest lower limit is used")
+    let asked = release.parse::<Release>().ok()?.minor;
+    let newest = known().filter(|known| known.major <= asked.major).max()?;
+    let after = match known().any(|known| known > newest) {
+        true => format!("{}.x after {newest}", newest.major),
+        false => format!("after {newest}"),
+    };
+    (asked > newest).then(|| {
+        format!("{release}: this version of skewguard knows no release {after}; the policy's nearest lower limit is used")
     })
 }
 

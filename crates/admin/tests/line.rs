@@ -283,7 +283,7 @@ fn a_set_can_be_asked_for_by_its_namespace() {
 }
 
 /// What is written, and the last line of what is said.
-const MISTAKES: [(&[&str], Exit, &str); 12] = [
+const MISTAKES: [(&[&str], Exit, &str); 15] = [
     (
         &["audit", "--from", "nosuch.json"],
         Exit::Failed,
@@ -292,7 +292,7 @@ const MISTAKES: [(&[&str], Exit, &str); 12] = [
     (
         &["policy", "lint", "nosuch.json"],
         Exit::Failed,
-        "skewguard: nosuch.json: No such file or directory",
+        "skewguard: nosuch.json: No such file or directory; `oc skewguard policy init` writes one",
     ),
     (
         &["policy", "lint", "-f", "tests/data/audit/aws.json"],
@@ -329,6 +329,29 @@ const MISTAKES: [(&[&str], Exit, &str); 12] = [
         &["check", "--image", "9.6.20250523-0", "--target", "9.99"],
         Exit::Done,
         "skewguard: warning: --target 9.99.0: this version of skewguard knows no release after 5.0; the policy's nearest lower limit is used",
+    ),
+    (
+        &[
+            "audit",
+            "--from",
+            AWS,
+            "--target",
+            "4.99",
+            "--fail-on",
+            "none",
+        ],
+        Exit::Done,
+        "skewguard: warning: --target 4.99.0: this version of skewguard knows no release 4.x after 4.23; the policy's nearest lower limit is used",
+    ),
+    (
+        &["check", "--image", "9.6.20250523-0", "--pool", "Workers"],
+        Exit::Done,
+        "skewguard: warning: --pool Workers: is it worker?",
+    ),
+    (
+        &["check", "--image", "9.6.20250523-0", "--pool", "Infra"],
+        Exit::Done,
+        "skewguard: warning: --pool Infra: is it infra?",
     ),
     (
         &["inspect", "foo"],

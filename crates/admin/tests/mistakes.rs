@@ -123,6 +123,85 @@ fn what_is_no_policy_is_said_to_be_none() {
     }
 }
 
+const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000\
+                    0000000000000000000000000000000000000000000000000000000000000000";
+
+/// The command without the name of its last file, what is said before that name, and the remedy behind it.
+const MISSING: [(&[&str], &str, &str); 9] = [
+    (&["policy", "lint"], "", INIT),
+    (
+        &["check", "--aleph"],
+        "--aleph ",
+        "a node has it as /sysroot/.coreos-aleph-version.json",
+    ),
+    (
+        &["audit", "--from", AWS, "--exceptions"],
+        "--exceptions ",
+        "the file is a list `exceptions` of `set`, `reason`, `until` (YYYY-MM-DD) and `cluster`",
+    ),
+    (
+        &["audit", "--from", AWS, "--since"],
+        "--since ",
+        "`oc skewguard audit -o json` of the same clusters prints what is read",
+    ),
+    (
+        &["audit", "--from", AWS, "--streams"],
+        "--streams ",
+        "`openshift-install coreos print-stream-json` prints what is read",
+    ),
+    (
+        &["render", "machineconfig", "--policy", POLICY, "--binary"],
+        "",
+        "give skewguard-embed, of a release or of `dist/build`",
+    ),
+    (
+        &[
+            "render",
+            "machineconfig",
+            "--policy-only",
+            "--policy",
+            POLICY,
+            "--rendered",
+        ],
+        "",
+        "write it with: oc get machineconfig rendered-... -o json",
+    ),
+    (
+        &[
+            "render",
+            "pointer",
+            "--url",
+            "https://mirror.example.com/skewguard",
+            "--sha512",
+            HASH,
+            "--user-data",
+        ],
+        "",
+        "write it with: oc extract -n openshift-machine-api secret/worker-user-data --keys=userData --to=-",
+    ),
+    (
+        &["render", "admission", "--policy", POLICY, "--audit"],
+        "",
+        "`oc skewguard audit -o json` prints one",
+    ),
+];
+
+#[test]
+fn a_missing_file_is_told_with_what_makes_one() {
+    let desk = desk();
+    for (args, begin, remedy) in MISSING {
+        let args = [args, &["@nosuch"]].concat();
+        assert_eq!(
+            said(desk.path(), &args),
+            (
+                format!("skewguard: {begin}nosuch: No such file or directory; {remedy}\n"),
+                Exit::Failed
+            ),
+            "{args:?}"
+        );
+    }
+}
+
 /// One sentence.
 #[test]
 fn another_file_than_was_meant_is_called_what_it_is() {
@@ -135,7 +214,8 @@ fn another_file_than_was_meant_is_called_what_it_is() {
     };
     let an_audit = "this is a BootImageAudit, not objects of a cluster; --since reads it";
     let a_policy = "this is a BootImageSkewPolicy, not objects of a cluster; --policy reads it";
-    let no_node = "\nskewguard: nothing was read that should become a node: no Machine, BareMetalHost or Agent";
+    let no_node = "\nskewguard: nothing was read that should become a node: no Machine, BareMetalHost or Agent; \
+                   `oc skewguard why --print-commands` prints a script that gathers what is read";
     let aleph = "; a node has it as /sysroot/.coreos-aleph-version.json";
     let since = "; `oc skewguard audit -o json` of the same clusters prints what is read";
     for (args, says) in [
@@ -175,7 +255,7 @@ fn another_file_than_was_meant_is_called_what_it_is() {
         ),
         (
             &["check", "--aleph", "@empty"],
-            "skewguard: --aleph empty: is empty".to_owned(),
+            format!("skewguard: --aleph empty: is empty{aleph}"),
         ),
         (
             &["audit", "--from", AWS, "--since", "@objects.json"],

@@ -160,11 +160,11 @@ fn a_stream_is_read_once_and_no_further_than_its_limit() {
         ),
         (
             "\"$0\" check --policy policy.json --aleph /dev/zero",
-            "skewguard: --aleph /dev/zero: is larger than 1048576 bytes\n",
+            "skewguard: --aleph /dev/zero: is larger than 1,048,576 bytes\n",
         ),
         (
             "\"$0\" check --policy policy.json --aleph - <&-",
-            "skewguard: --aleph <stdin>: is empty\n",
+            "skewguard: --aleph <stdin>: is empty; a node has it as /sysroot/.coreos-aleph-version.json\n",
         ),
         (
             "\"$0\" check --policy - --aleph - <policy.json",

@@ -1,9 +1,12 @@
 //! `oc skewguard check`: what a policy says to a boot image, without a node.
 
-use super::{Exit, Failure, Io, POLICY_VARIABLE, named, other_kind, parse_release, policy_name};
+use super::{
+    Exit, Failure, Io, POLICY_VARIABLE, named, other_kind, parse_release, policy_name, read_file,
+};
 use crate::aleph;
 use crate::audit::cluster::target::is_okd;
 use crate::cli::audit::okd_starter;
+use crate::lint::meant_pool;
 use crate::lint::starter::{STARTER, STARTER_NAME};
 use crate::policy::Mode;
 use crate::text::{printable, printable_up_to};
@@ -11,7 +14,6 @@ use crate::verdict::{
     BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput, decide, text,
 };
 use crate::version::{ImageVersion, OsFamily};
-use skewguard_cluster::file::read;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -86,6 +88,9 @@ fn starter(version: &ImageVersion, release: Option<&str>) -> PolicyInput {
     }
 }
 
+/// The remedy for what is no aleph file.
+const ON_NODE: &str = "a node has it as /sysroot/.coreos-aleph-version.json";
+
 /// The boot image's version, and where it stands.
 fn image(args: &Args) -> Result<(ImageVersion, String), Failure> {
     if let Some(text) = &args.image {
@@ -98,13 +103,15 @@ fn image(args: &Args) -> Result<(ImageVersion, String), Failure> {
     }
     let path = args.aleph.as_deref().unwrap_or_else(|| Path::new("-"));
     let file = named(path);
-    let bytes = read(path, aleph::MAX_BYTES).map_err(|error| format!("--aleph {error}"))?;
+    let bytes = read_file(path, aleph::MAX_BYTES, ON_NODE)
+        .map_err(|error| format!("--aleph {file}: {error}"))?;
     let version = aleph::version(&bytes).map_err(|error| {
         let what = match other_kind(&bytes) {
             Some(kind) => format!("this is a {kind}, not an aleph file"),
+            None if bytes.is_empty() => "is empty".to_owned(),
             None => error,
         };
-        format!("--aleph {file}: {what}; a node has it as /sysroot/.coreos-aleph-version.json")
+        format!("--aleph {file}: {what}; {ON_NODE}")
     })?;
     Ok((version, file))
 }
@@ -126,6 +133,12 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .and_then(crate::operator::unknown_release)
     {
         io.say(format_args!("warning: --target {unknown}"));
+    }
+    if let Some(pool) = &args.pool
+        && let Some(meant) = meant_pool(pool)
+    {
+        let (pool, meant) = (printable(pool), printable(&meant));
+        io.say(format_args!("warning: --pool {pool}: is it {meant}?"));
     }
     let asked = args.target.is_some() || args.pool.is_some();
     let target = if asked {

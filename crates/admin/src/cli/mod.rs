@@ -25,7 +25,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{FromArgMatches, Parser, Subcommand, ValueEnum};
 use sha2::{Digest, Sha256};
-use skewguard_cluster::file::{cause, name as named, read_start};
+use skewguard_cluster::file::{self, cause, name as named};
 use skewguard_core::command::{Failure, parse_release, read_once};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -241,17 +241,15 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
     Ok(policy_input(&file, &for_nodes(bytes)))
 }
 
+/// The remedy for what is no policy.
+const INIT: &str = "`oc skewguard policy init` writes one";
+
 /// Reads what is to be a policy, which may have mistakes.
 ///
 /// # Errors
 /// It cannot be read, or is something else. The text does not name it.
 fn read_policy(path: &Path) -> Result<Vec<u8>, String> {
-    const INIT: &str = "`oc skewguard policy init` writes one";
-    let is_missing = || path != Path::new("-") && path.symlink_metadata().is_err();
-    let bytes = match read_file(path, MAX_BYTES) {
-        Err(why) if is_missing() => return Err(format!("{why}; {INIT}")),
-        read => read?,
-    };
+    let bytes = read_file(path, MAX_BYTES, INIT)?;
     match std::str::from_utf8(&bytes) {
         Err(_) => Err(format!("is not UTF-8, so not a policy; {INIT}")),
         Ok(text) if text.trim().is_empty() => Err(format!("is empty, so not a policy; {INIT}")),
@@ -343,12 +341,23 @@ fn policy_input(name: &str, bytes: &[u8]) -> PolicyInput {
     PolicyInput::new(name, digest, bytes)
 }
 
+/// [`file::read_start`], with the remedy where the file is missing: what makes such a file.
+///
+/// # Errors
+/// It cannot be read. The text does not name it.
+fn read_start(path: &Path, max: u64, remedy: &str) -> Result<Vec<u8>, String> {
+    file::read_start(path, max).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("{}; {remedy}", cause(&error)),
+        _ => cause(&error),
+    })
+}
+
 /// [`read_start`] of a whole file.
 ///
 /// # Errors
 /// It cannot be read, or is larger than `max` bytes. The text does not name it.
-fn read_file(path: &Path, max: u64) -> Result<Vec<u8>, String> {
-    let bytes = read_start(path, max).map_err(|error| cause(&error))?;
+fn read_file(path: &Path, max: u64, remedy: &str) -> Result<Vec<u8>, String> {
+    let bytes = read_start(path, max, remedy)?;
     if bytes.len() as u64 > max {
         Err(format!("is larger than {} bytes", figure(max)))
     } else {

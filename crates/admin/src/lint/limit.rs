@@ -84,6 +84,9 @@ fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {
     }
 }
 
+/// The pools of every cluster.
+const POOLS: [&str; 3] = ["worker", "master", "arbiter"];
+
 fn pools(lint: &mut Lint, at: &Located<'_>) {
     let mut seen = HashSet::new();
     for item in at.items().into_iter().flatten() {
@@ -99,6 +102,14 @@ fn pools(lint: &mut Lint, at: &Located<'_>) {
     }
 }
 
+/// The pool that is probably meant by a name in another case, or with an `s`.
+pub(crate) fn meant_pool(name: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    let one = lower.strip_suffix('s').filter(|one| POOLS.contains(one));
+    let meant = one.unwrap_or(&lower).to_owned();
+    (meant != name).then_some(meant)
+}
+
 fn pool_name(lint: &mut Lint, at: &Located<'_>, pool: &str) {
     if !is_dns_name(pool, 253) {
         let message = format!("{} cannot be the name of a MachineConfigPool", at.shown());
@@ -108,7 +119,7 @@ fn pool_name(lint: &mut Lint, at: &Located<'_>, pool: &str) {
             message,
             "pools are named in lower case; see `oc get machineconfigpools`",
         );
-    } else if !["worker", "master", "arbiter"].contains(&pool) {
+    } else if !POOLS.contains(&pool) {
         let message = format!(
             "nodes of custom pool {} boot with /config/worker, and match \"worker\", unless their user-data names the pool",
             at.shown()

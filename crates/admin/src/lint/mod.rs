@@ -25,6 +25,7 @@ use crate::yaml;
 use serde::Serialize;
 use shape::Shape;
 
+pub(crate) use limit::meant_pool;
 pub(crate) use own_release::OLD_RELEASES_REFUSED;
 use own_release::OWN_RELEASE_REFUSED;
 

@@ -17,6 +17,8 @@ pub const MAX_BINARY: u64 = 32 << 20;
 /// The most memory for unpacking, in MiB, here and on the node. What is packed here needs 2 MiB.
 pub(super) const MAX_MEMORY: u32 = 64;
 
+/// The remedy for what is not the agent.
+pub(crate) const EMBED_REMEDY: &str = "give skewguard-embed, of a release or of `dist/build`";
 const NOT_ELF: &str = "is not a program (64-bit ELF, or that packed with xz or gzip); give skewguard-embed, of a release or of `dist/build`";
 const NOT_OURS: &str =
     "is a program, and not skewguard; give skewguard-embed, of a release or of `dist/build`";
@@ -218,9 +220,8 @@ fn static_elf(bytes: &[u8]) -> Result<Arch, String> {
     if segments.iter().any(|segment| segment.p_type == PT_INTERP)
         || dynamic.any(|entry| entry.d_tag == DT_NEEDED)
     {
-        let static_one = "give skewguard-embed, of a release or of `dist/build`";
         return Err(format!(
-            "is linked dynamically and would not start on every boot image; {static_one}"
+            "is linked dynamically and would not start on every boot image; {EMBED_REMEDY}"
         ));
     }
     Ok(arch)

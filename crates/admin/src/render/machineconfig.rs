@@ -3,6 +3,7 @@
 use super::binary::Binary;
 use super::ignition::{Config, File, Spec};
 use super::units;
+use crate::lint::meant_pool;
 use crate::policy::POLICY_PATH;
 use crate::text::{is_dns_name, wrap};
 use serde::Serialize;
@@ -85,8 +86,9 @@ pub(crate) fn warning(role: &str) -> Option<String> {
                 .to_owned(),
         ),
         custom => Some(format!(
-            "new nodes of a custom pool boot with the worker pool's config unless their user data names /config/{custom}: then skewguard \
-             is not there at the first boot, which is the one that matters. Deliver it to the role worker as well, or change the user data."
+            "{}new nodes of a custom pool boot with the worker pool's config unless their user data names /config/{custom}: then skewguard \
+             is not there at the first boot, which is the one that matters. Deliver it to the role worker as well, or change the user data.",
+            meant_pool(custom).map_or(String::new(), |meant| format!("--role {custom}: is it {meant}? If not, "))
         )),
     }
 }

@@ -22,10 +22,11 @@ const REPLACED: &str = "is replaced by another config (ignition.config.replace),
 const HASH: &str =
     "--sha512 is not a SHA-512, 128 hexadecimal digits; get it with: sha512sum skewguard";
 
+/// The remedy for what is no user data.
+pub(crate) const EXTRACT: &str = "write it with: oc extract -n openshift-machine-api secret/worker-user-data --keys=userData --to=-";
+
 fn not_ignition(why: impl fmt::Display) -> String {
-    let remedy =
-        "oc extract -n openshift-machine-api secret/worker-user-data --keys=userData --to=-";
-    format!("is not an Ignition config ({why}); write it with: {remedy}")
+    format!("is not an Ignition config ({why}); {EXTRACT}")
 }
 
 fn not_fetched(why: &str) -> String {

@@ -210,12 +210,14 @@ pub(crate) fn figure(number: impl Display) -> String {
         .join(",")
 }
 
+/// The remedy for what is no rendered MachineConfig.
+pub(crate) const RENDERED_REMEDY: &str = "write it with: oc get machineconfig rendered-... -o json";
+
 /// The rendered MachineConfig in `json` (`rendered-POOL-HASH`) without the files and units of an
 /// earlier render of ours.
 pub(crate) fn rest_of_rendered(json: &[u8]) -> Result<String, String> {
-    const REMEDY: &str = "write it with: oc get machineconfig rendered-... -o json";
-    let mut object: Value =
-        serde_json::from_slice(json).map_err(|error| format!("is not JSON ({error}); {REMEDY}"))?;
+    let mut object: Value = serde_json::from_slice(json)
+        .map_err(|error| format!("is not JSON ({error}); {RENDERED_REMEDY}"))?;
     let text = |path: &str| {
         object
             .pointer(path)
@@ -225,7 +227,9 @@ pub(crate) fn rest_of_rendered(json: &[u8]) -> Result<String, String> {
     let rendered =
         text("/kind") == "MachineConfig" && text("/metadata/name").starts_with("rendered-");
     if !rendered || !object.pointer("/spec/config").is_some_and(Value::is_object) {
-        return Err(format!("is not a rendered MachineConfig; {REMEDY}"));
+        return Err(format!(
+            "is not a rendered MachineConfig; {RENDERED_REMEDY}"
+        ));
     }
     let [xz, gzip] = units::PACKED_PATHS;
     drop_entries(

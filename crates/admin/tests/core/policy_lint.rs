@@ -168,7 +168,7 @@ fn a_file_that_cannot_be_read_does_not_hide_the_others() {
     assert_eq!(out, "tests/data/lint/clean.json: no mistakes found\n");
     assert_eq!(
         err,
-        "skewguard: tests/data/lint/missing.json: No such file or directory\nskewguard: tests/data/lint: is a directory, not a regular file\n"
+        "skewguard: tests/data/lint/missing.json: No such file or directory; `oc skewguard policy init` writes one\nskewguard: tests/data/lint: is a directory, not a regular file\n"
     );
 }
 
@@ -240,7 +240,7 @@ fn hostile_text_never_gets_through_raw() {
     let (_, _, err) = run(&["policy", "lint", "no\u{1b}[2Jsuch\nfile"]);
     assert_eq!(
         err,
-        "skewguard: no\\u{1b}[2Jsuch\\nfile: No such file or directory\n"
+        "skewguard: no\\u{1b}[2Jsuch\\nfile: No such file or directory; `oc skewguard policy init` writes one\n"
     );
 }
 

@@ -222,6 +222,7 @@ fn pools_with_a_catch_are_a_warning() {
     let desk = Desk::new();
     for (role, catch) in [
         ("infra", "/config/infra"),
+        ("workers", "--role workers: is it worker? If not, new nodes"),
         ("master", "before there is a release"),
     ] {
         let (exit, out, err) = desk.render(&[

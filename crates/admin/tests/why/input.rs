@@ -330,7 +330,8 @@ fn archives_are_read_as_folders_are() {
     assert_eq!(
         (err.as_str(), exit),
         (
-            "skewguard: nothing was read that should become a node: no Machine, BareMetalHost or Agent\n",
+            "skewguard: nothing was read that should become a node: no Machine, BareMetalHost or Agent; `oc skewguard why --print-commands` \
+             prints a script that gathers what is read\n",
             Exit::Failed
         )
     );

@@ -74,7 +74,8 @@ pub(super) enum Only {
         oc skewguard audit --print-commands [objects|labels|alephs|fix]",
     after_help = concat!("\
 Exit status: 0 nothing would be refused, 1 it could not look at everything that makes nodes, 2 wrong usage, \
-3 something would be refused, 4 nothing would be refused, but not everything is known. Sets with an exception do not count; \
+3 something would be refused, 4 nothing would be refused, but not everything is known. Where 1 and 3 both hold it is 3, unless a whole \
+cluster was not read, or only a later release would refuse. Sets with an exception do not count; \
 with --since only those count that are new or worse. What only a later release of the policy would refuse is said, and fails with --fail-on later.
 
 Reads with get and list only; `oc skewguard render manifests --auditor` has the least ClusterRole for it. Kubeconfigs are found as oc finds them: \

@@ -72,8 +72,8 @@ impl TryFrom<String> for Day {
 /// It cannot be read, or is not what it should be. The text names the place.
 pub(super) fn load(path: &Path) -> Result<Exceptions, Failure> {
     let file = named(path);
-    let bytes =
-        read_file(path, MAX_BYTES).map_err(|error| format!("--exceptions {file}: {error}"))?;
+    let bytes = read_file(path, MAX_BYTES, FORM)
+        .map_err(|error| format!("--exceptions {file}: {error}"))?;
     parse(&bytes).map_err(|((line, column), what)| {
         format!("--exceptions {file}:{line}:{column}: {what}").into()
     })

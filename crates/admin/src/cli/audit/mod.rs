@@ -47,13 +47,16 @@ use skewguard_cluster::moment::Moment;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// The remedy for what is no stream metadata.
+const PRINTED: &str = "`openshift-install coreos print-stream-json` prints what is read";
+
 /// A text that a person named, which is no object of the cluster.
 ///
 /// # Errors
 /// It cannot be read.
 fn read_text(path: &Path) -> Result<String, String> {
-    let bytes = read_file(path, input::MAX_FILE)?;
-    String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
+    let bytes = read_file(path, input::MAX_FILE, PRINTED)?;
+    String::from_utf8(bytes).map_err(|_| format!("is not UTF-8; {PRINTED}"))
 }
 
 pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -166,11 +169,10 @@ impl<'a> Request<'a> {
         let mut streams = Objects::new(Purpose::Sets, now, args.from.is_empty());
         for path in &args.streams {
             let file = named(path);
+            let mut add = |text: String| streams.add_streams(&file, &text);
             read_text(path)
-                .and_then(|text| streams.add_streams(&file, &text))
-                .map_err(|why| {
-                    format!("--streams {file}: {why}; `openshift-install coreos print-stream-json` prints what is read")
-                })?;
+                .and_then(|text| add(text).map_err(|why| format!("{why}; {PRINTED}")))
+                .map_err(|why| format!("--streams {file}: {why}"))?;
         }
         Ok(Self {
             args,

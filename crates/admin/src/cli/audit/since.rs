@@ -52,7 +52,8 @@ pub(super) fn load(path: &Path, is_list: bool) -> Result<FleetAudit, Failure> {
 /// An object of this kind.
 fn read<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, Failure> {
     let file = named(path);
-    let bytes = read_file(path, MAX_BYTES).map_err(|error| format!("--since {file}: {error}"))?;
+    let bytes =
+        read_file(path, MAX_BYTES, REMEDY).map_err(|error| format!("--since {file}: {error}"))?;
     let broken = |error: serde_json::Error| {
         let (line, column) = (error.line().max(1), error.column().max(1));
         let says = error.to_string();

@@ -1,7 +1,7 @@
 //! `oc skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
 use super::super::audit::forms::junit::{case, failed};
-use super::super::{cause, for_nodes, named, other_kind, policy_input, read_once, read_start};
+use super::super::{INIT, for_nodes, named, other_kind, policy_input, read_once, read_start};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
 use crate::audit::{Objects, RefusedOwn, refused_own};
@@ -68,17 +68,12 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut suites = Report::new("skewguard");
     for path in policies() {
         let name = named(path);
-        let report = match read_start(path, MAX_BYTES) {
+        let read = read_start(path, MAX_BYTES, INIT).and_then(|bytes| match other_kind(&bytes) {
+            Some(kind) => Err(format!("this is a {kind}, not a policy; {INIT}")),
+            None => Ok(bytes),
+        });
+        let report = match read {
             Ok(bytes) => {
-                if let Some(kind) = other_kind(&bytes) {
-                    let why = format!(
-                        "this is a {kind}, not a policy; `oc skewguard policy init` writes one"
-                    );
-                    io.say(format_args!("{name}: {why}"));
-                    suites.add_test_suite(unread(&name, &why));
-                    exit = Exit::Failed;
-                    continue;
-                }
                 let mut report = lint(&bytes);
                 if let Some(objects) = &cluster {
                     let refused = match report.is_misread() {
@@ -100,7 +95,6 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                 report
             }
             Err(error) => {
-                let error = cause(&error);
                 io.say(format_args!("{name}: {error}"));
                 suites.add_test_suite(unread(&name, &error));
                 exit = Exit::Failed;

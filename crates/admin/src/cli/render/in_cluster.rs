@@ -129,7 +129,7 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
         (None, _) => return Err("name the audit of this policy: --audit FILE".into()),
         (Some(audit), _) => {
             let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
-            read_file(audit, MAX_AUDIT)
+            read_file(audit, MAX_AUDIT, "`oc skewguard audit -o json` prints one")
                 .and_then(|json| {
                     Images::from_audit(&json, &digest, args.any_release, args.deny_own)
                 })

@@ -8,12 +8,14 @@ use super::{
 };
 use crate::lint::{KNOWN_ISSUE_MISSING, OLD_RELEASES_REFUSED, Severity, lint};
 use crate::policy;
-use crate::render::binary::{Binary, Compression, MAX_BINARY};
+use crate::render::binary::{Binary, Compression, EMBED_REMEDY, MAX_BINARY};
 use crate::render::ignition::Spec;
 use crate::render::machineconfig::{MachineConfig, config, header, role, warning};
 use crate::render::manifests::{Audit, ImageReference, Manifests, auditor};
-use crate::render::pointer::{AWS_USER_DATA_MAX, MAX_USER_DATA, Pointer};
-use crate::render::size::{ISO_IGNITION_MAX, MAX_RENDERED, Sizes, figure, rest_of_rendered};
+use crate::render::pointer::{AWS_USER_DATA_MAX, EXTRACT, MAX_USER_DATA, Pointer};
+use crate::render::size::{
+    ISO_IGNITION_MAX, MAX_RENDERED, RENDERED_REMEDY, Sizes, figure, rest_of_rendered,
+};
 use crate::render::{json, yaml};
 use crate::text;
 use crate::yaml::for_nodes;
@@ -223,7 +225,7 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
     let binary = binary(&args.content)?;
     let rest = match &args.rendered {
         Some(path) => Some(
-            read_file(path, MAX_RENDERED)
+            read_file(path, MAX_RENDERED, RENDERED_REMEDY)
                 .and_then(|json| rest_of_rendered(&json))
                 .map_err(about(path))?,
         ),
@@ -292,7 +294,7 @@ fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
 fn pointer(args: &PointerArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let pointer = Pointer::new(&args.url, &args.sha512)?;
     let printed = match &args.user_data {
-        Some(path) => read_file(path, MAX_USER_DATA)
+        Some(path) => read_file(path, MAX_USER_DATA, EXTRACT)
             .and_then(|user_data| pointer.merged(&user_data))
             .map_err(about(path))?,
         None => json(
@@ -399,7 +401,7 @@ fn binary(content: &Content) -> Result<Option<Binary>, Failure> {
         "there is no skewguard-embed, the agent for nodes, beside this program: take it from the same release or build it with \
          `dist/build embed`, and name it with --binary; or use --policy-only, where the nodes have the agent",
     )?;
-    let binary = read_file(&path, MAX_BINARY)
+    let binary = read_file(&path, MAX_BINARY, EMBED_REMEDY)
         .and_then(|elf| Binary::new(&elf, content.compression))
         .map_err(about(&path))?;
     Ok(Some(binary))

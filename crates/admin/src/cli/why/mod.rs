@@ -136,9 +136,16 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         for unread in &unread {
             io.say(format_args!("{}: {}", unread.what, unread.why));
         }
-        return Err(
-            "nothing was read that should become a node: no Machine, BareMetalHost or Agent".into(),
-        );
+        let remedy = match from.is_empty() {
+            true => "",
+            false => {
+                "; `oc skewguard why --print-commands` prints a script that gathers what is read"
+            }
+        };
+        return Err(format!(
+            "nothing was read that should become a node: no Machine, BareMetalHost or Agent{remedy}"
+        )
+        .into());
     }
     let policy = policy.unwrap_or_else(|| starter(&objects));
     let result = audit(&objects, &policy, None, Vec::new(), false);
