@@ -1,18 +1,26 @@
 //! Objects into structs, leniently (pure): a field of another type than in its API is left out and
 //! named, and the rest is read.
 //!
+//! A field of a struct stands in the object under its own name in camel case, or where its `rename` says:
+//! by a path from there, or the first of several that says something (`status.errorReason|status.failureReason`;
+//! a `|` at the end: or nothing, where something on the way is no object). `.` is the object itself, and a dot
+//! before a path only tells two fields of one place apart. What is not there is what its type is without it:
+//! empty, zero, false, or none.
+//!
 //! Texts are made printable and bounded here, where they enter; [`Raw`] ones stay as they are. An empty
 //! text and null say nothing.
 
 use crate::secrets::without_secrets;
 use crate::text::{KEPT_MAX, bounded, printable};
-use serde::de::value::StringDeserializer;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde::{Deserialize, forward_to_deserialize_any};
-use serde_json::Value;
-use serde_path_to_error::{Path, Segment};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::iter::Enumerate;
 use std::slice::Iter;
 
 /// The most fields of one object that are named.
@@ -21,6 +29,9 @@ const MOST: usize = 20;
 /// A value whose texts and names stay as they are: what is decoded, or made printable later.
 #[derive(Debug, Default, Clone, Deserialize)]
 pub struct Raw<T>(pub T);
+
+/// Its name, by which it is known.
+const RAW: &str = "Raw";
 
 /// A message of somebody: without what may be secret in its URLs.
 ///
@@ -41,37 +52,37 @@ pub fn message_if_any<'de, D: Deserializer<'de>>(
     Ok(text.map(|Raw(text)| printable(&without_secrets(&text))))
 }
 
-/// Its name, by which it is known.
-const RAW: &str = "Raw";
+/// Tells whether a field says something, whatever it is.
+///
+/// # Errors
+/// There is none.
+pub fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(Option::<IgnoredAny>::deserialize(deserializer)?.is_some())
+}
 
 /// An object, and its fields of another type, in words.
 pub fn read<T: DeserializeOwned + Default>(object: &Value) -> (T, Vec<String>) {
     let mut rest = Cow::Borrowed(object);
     let mut words = Vec::new();
-    while words.len() < MOST {
+    let read = loop {
         let reader = Reader {
             value: &rest,
             is_raw: false,
         };
-        // The path costs a text for each field.
-        if let Ok(read) = T::deserialize(reader) {
-            return (read, words);
+        match T::deserialize(reader) {
+            Ok(read) => break read,
+            Err(fault) if fault.path.is_empty() || words.len() == MOST => break T::default(),
+            Err(fault) => {
+                words.push(fault.to_string());
+                let mut steps = fault.path.iter().rev();
+                if let Some(field) = steps.try_fold(rest.to_mut(), |value, step| step.of(value)) {
+                    *field = Value::Null;
+                }
+            }
         }
-        let Err(fault) = serde_path_to_error::deserialize::<_, T>(reader) else {
-            break;
-        };
-        let path = fault.path();
-        if path.iter().len() == 0 {
-            break;
-        }
-        let field = bounded(&path.to_string(), KEPT_MAX);
-        words.push(format!("{field} is not {}", fault.inner()));
-        let Some(field) = at(rest.to_mut(), path) else {
-            break;
-        };
-        *field = Value::Null;
-    }
-    (T::default(), words)
+    };
+    words.sort_unstable();
+    (read, words)
 }
 
 /// The object alone.
@@ -79,28 +90,62 @@ pub fn known<T: DeserializeOwned + Default>(object: &Value) -> T {
     read(object).0
 }
 
-/// The value of a path, whose names are printable.
-fn at<'v>(object: &'v mut Value, path: &Path) -> Option<&'v mut Value> {
-    path.iter()
-        .try_fold(object, |value, segment| match segment {
-            Segment::Seq { index } => value.get_mut(*index),
-            Segment::Map { key } => {
-                let mut fields = value.as_object_mut()?.iter_mut();
-                let field = fields.find(|(name, _)| *name == key || printable(name) == *key);
-                field.map(|(_, value)| value)
-            }
-            _ => None,
-        })
+/// A field of another type, and its type in its API.
+#[derive(Debug)]
+struct Fault {
+    /// The last step first.
+    path: Vec<Step>,
+    wanted: &'static str,
 }
 
-/// The type of a field in its API.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Wanted(&'static str);
+#[derive(Debug)]
+enum Step {
+    Field(String),
+    Item(usize),
+}
 
-impl serde::de::Error for Wanted {
+impl Step {
+    fn of<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
+        match self {
+            Self::Field(name) => value.get_mut(name),
+            Self::Item(place) => value.get_mut(place),
+        }
+    }
+}
+
+impl Fault {
+    fn new(wanted: &'static str) -> Self {
+        Self {
+            path: Vec::new(),
+            wanted,
+        }
+    }
+
+    fn at(mut self, step: Step) -> Self {
+        self.path.push(step);
+        self
+    }
+}
+
+impl Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut path = String::new();
+        for step in self.path.iter().rev() {
+            path += &match step {
+                Step::Field(name) if path.is_empty() => printable(name),
+                Step::Field(name) => format!(".{}", printable(name)),
+                Step::Item(place) => format!("[{place}]"),
+            };
+        }
+        write!(f, "{} is not {}", bounded(&path, KEPT_MAX), self.wanted)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl serde::de::Error for Fault {
     fn custom<T: Display>(_: T) -> Self {
-        Self("understood")
+        Self::new("understood")
     }
 }
 
@@ -110,7 +155,7 @@ struct Reader<'a> {
     is_raw: bool,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn text(self, text: &str) -> String {
         if self.is_raw {
             text.to_owned()
@@ -119,90 +164,114 @@ impl Reader<'_> {
         }
     }
 
-    fn of(self, value: &Value) -> Reader<'_> {
-        Reader { value, ..self }
+    fn of(self, value: &'a Value) -> Self {
+        Self { value, ..self }
+    }
+
+    fn items(self) -> Items<'a> {
+        Items {
+            items: self
+                .value
+                .as_array()
+                .map_or(&[][..], Vec::as_slice)
+                .iter()
+                .enumerate(),
+            around: self,
+        }
+    }
+
+    fn fields(self) -> Fields<'a> {
+        Fields {
+            fields: self.value.as_object().map(Map::iter),
+            next: ("", &Value::Null),
+            around: self,
+        }
     }
 
     fn number<'de, V: Visitor<'de>>(
         self,
         number: &serde_json::Number,
         visitor: V,
-    ) -> Result<V::Value, Wanted> {
-        let read: Result<V::Value, Wanted> = match (number.as_u64(), number.as_i64()) {
+    ) -> Result<V::Value, Fault> {
+        let read: Result<V::Value, Fault> = match (number.as_u64(), number.as_i64()) {
             (Some(number), _) => visitor.visit_u64(number),
             (None, Some(number)) => visitor.visit_i64(number),
             (None, None) => visitor.visit_f64(number.as_f64().unwrap_or_default()),
         };
-        read.map_err(|_| Wanted("a number"))
+        read.map_err(|_| Fault::new("a number"))
     }
 }
 
-/// The value where it is of this type, else a fault.
+/// The value where it is of this type, and what stands for none; else a fault.
 macro_rules! typed {
-    ($($method:ident: $is:ident, $wanted:literal;)*) => {
-        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wanted> {
-            if !self.value.$is() {
-                return Err(Wanted($wanted));
+    ($($($method:ident)*: $is:ident, $wanted:literal, $visit:ident($none:expr);)*) => {
+        $($(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+            match self.value {
+                Value::Null => visitor.$visit($none),
+                value if value.$is() => self.deserialize_any(visitor),
+                _ => Err(Fault::new($wanted)),
             }
-            self.deserialize_any(visitor)
-        })*
+        })*)*
     };
 }
 
 impl<'de> Deserializer<'de> for Reader<'_> {
-    type Error = Wanted;
+    type Error = Fault;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wanted> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
             Value::Number(number) => self.number(number, visitor),
             Value::String(text) => visitor.visit_string(self.text(text)),
-            Value::Array(items) => visitor.visit_seq(Items {
-                items: items.iter(),
-                around: self,
-            }),
-            Value::Object(fields) => visitor.visit_map(Fields {
-                fields: fields.iter(),
-                value: &Value::Null,
-                around: self,
-            }),
+            Value::Array(_) => visitor.visit_seq(self.items()),
+            Value::Object(_) => visitor.visit_map(self.fields()),
         }
     }
 
     typed! {
-        deserialize_bool: is_boolean, "true or false";
-        deserialize_i8: is_number, "a number";
-        deserialize_i16: is_number, "a number";
-        deserialize_i32: is_number, "a number";
-        deserialize_i64: is_number, "a number";
-        deserialize_u8: is_number, "a number";
-        deserialize_u16: is_number, "a number";
-        deserialize_u32: is_number, "a number";
-        deserialize_u64: is_number, "a number";
-        deserialize_f32: is_number, "a number";
-        deserialize_f64: is_number, "a number";
-        deserialize_char: is_string, "a text";
-        deserialize_str: is_string, "a text";
-        deserialize_string: is_string, "a text";
-        deserialize_seq: is_array, "a list";
-        deserialize_map: is_object, "an object";
+        deserialize_bool: is_boolean, "true or false", visit_bool(false);
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_f32 deserialize_f64: is_number, "a number", visit_u64(0);
+        deserialize_str deserialize_string: is_string, "a text", visit_str("");
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.value {
+            Value::Null | Value::Array(_) => visitor.visit_seq(self.items()),
+            _ => Err(Fault::new("a list")),
+        }
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.value {
+            Value::Null | Value::Object(_) => visitor.visit_map(self.fields()),
+            _ => Err(Fault::new("an object")),
+        }
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        names: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Wanted> {
-        self.deserialize_map(visitor)
+    ) -> Result<V::Value, Fault> {
+        match self.value {
+            Value::Null | Value::Object(_) => visitor.visit_map(Members {
+                names: names.iter(),
+                name: "",
+                around: self,
+            }),
+            _ => Err(Fault::new("an object")),
+        }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wanted> {
-        match self.value {
-            Value::Null => visitor.visit_none(),
-            Value::String(text) if text.is_empty() => visitor.visit_none(),
-            _ => visitor.visit_some(self),
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        if is_said(self.value) {
+            visitor.visit_some(self)
+        } else {
+            visitor.visit_none()
         }
     }
 
@@ -210,64 +279,189 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Wanted> {
+    ) -> Result<V::Value, Fault> {
         visitor.visit_newtype_struct(Reader {
             is_raw: self.is_raw || name == RAW,
             ..self
         })
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wanted> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_unit()
     }
 
     forward_to_deserialize_any! {
-        i128 u128 bytes byte_buf unit unit_struct tuple tuple_struct enum identifier
+        i128 u128 char bytes byte_buf unit unit_struct tuple tuple_struct enum identifier
     }
 }
 
+fn is_said(value: &Value) -> bool {
+    !(value.is_null() || value.as_str() == Some(""))
+}
+
 struct Items<'a> {
-    items: Iter<'a, Value>,
+    items: Enumerate<Iter<'a, Value>>,
     around: Reader<'a>,
 }
 
 impl<'de> SeqAccess<'de> for Items<'_> {
-    type Error = Wanted;
+    type Error = Fault;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Wanted> {
-        let item = self.items.find(|value| !value.is_null());
-        let item = item.map(|value| seed.deserialize(self.around.of(value)));
+    ) -> Result<Option<S::Value>, Fault> {
+        let item = self.items.find(|(_, value)| !value.is_null());
+        let item = item.map(|(place, value)| {
+            let read = seed.deserialize(self.around.of(value));
+            read.map_err(|fault| fault.at(Step::Item(place)))
+        });
         item.transpose()
     }
 }
 
+/// The fields of an object of any names.
 struct Fields<'a> {
-    fields: serde_json::map::Iter<'a>,
-    value: &'a Value,
+    fields: Option<serde_json::map::Iter<'a>>,
+    next: (&'a str, &'a Value),
     around: Reader<'a>,
 }
 
 impl<'de> MapAccess<'de> for Fields<'_> {
-    type Error = Wanted;
+    type Error = Fault;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Wanted> {
-        let field = self.fields.find(|(_, value)| !value.is_null());
+    ) -> Result<Option<S::Value>, Fault> {
+        let mut fields = self.fields.iter_mut().flatten();
+        let field = fields.find(|(_, value)| !value.is_null());
         let name = field.map(|(name, value)| {
-            self.value = value;
+            self.next = (name, value);
             seed.deserialize(StringDeserializer::new(self.around.text(name)))
         });
         name.transpose()
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Wanted> {
-        seed.deserialize(self.around.of(self.value))
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
+        let (name, value) = self.next;
+        let read = seed.deserialize(self.around.of(value));
+        read.map_err(|fault| fault.at(Step::Field(name.to_owned())))
     }
+}
+
+/// The fields of an object that a struct has.
+struct Members<'a> {
+    names: Iter<'static, &'static str>,
+    name: &'static str,
+    around: Reader<'a>,
+}
+
+impl<'de> MapAccess<'de> for Members<'_> {
+    type Error = Fault;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Fault> {
+        let name = self.names.next().map(|name| {
+            self.name = name;
+            seed.deserialize(BorrowedStrDeserializer::new(name))
+        });
+        name.transpose()
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
+        let mut places = self
+            .name
+            .split('|')
+            .map(|path| Place::of(path, self.around.value));
+        let mut place = places.next().unwrap_or_default();
+        while !place.is_said()
+            && let Some(next) = places.next()
+        {
+            place = next;
+        }
+        let read = if place.is_reached {
+            seed.deserialize(self.around.of(place.value))
+        } else {
+            Err(Fault::new("an object"))
+        };
+        let names = place.names.iter().rev();
+        read.map_err(|fault| {
+            names.fold(fault, |fault, name| {
+                fault.at(Step::Field((*name).to_owned()))
+            })
+        })
+    }
+}
+
+/// A field by its path from an object, and the names on the way.
+struct Place<'v> {
+    names: Vec<&'v str>,
+    value: &'v Value,
+    /// All on the way are objects.
+    is_reached: bool,
+}
+
+impl Default for Place<'_> {
+    fn default() -> Self {
+        Self {
+            names: Vec::new(),
+            value: &Value::Null,
+            is_reached: true,
+        }
+    }
+}
+
+impl<'v> Place<'v> {
+    fn of(path: &str, object: &'v Value) -> Self {
+        let mut place = Self::default();
+        if path.is_empty() {
+            return place;
+        }
+        place.value = object;
+        let mut rest = path.trim_matches('.');
+        while !(rest.is_empty() || place.value.is_null()) {
+            place.is_reached = place.value.is_object();
+            if !place.is_reached {
+                break;
+            }
+            // A label's name has dots of its own.
+            let is_whole = place.value.get(rest).is_some();
+            let parts = rest.split_once('.').filter(|_| !is_whole);
+            let (name, behind) = parts.unwrap_or((rest, ""));
+            place.step(name);
+            rest = behind;
+        }
+        place
+    }
+
+    /// Goes to the field of this name, in camel case if there is none of it.
+    fn step(&mut self, name: &str) {
+        let field = self.value.as_object().and_then(|fields| {
+            let of = |name: &str| fields.get_key_value(name);
+            of(name).or_else(|| of(&camel_case(name)))
+        });
+        let (names, value) =
+            field.map_or((None, &Value::Null), |(name, value)| (Some(&**name), value));
+        self.names.extend(names);
+        self.value = value;
+    }
+
+    fn is_said(&self) -> bool {
+        self.is_reached && is_said(self.value)
+    }
+}
+
+/// `nodeRef` from `node_ref`.
+fn camel_case(name: &str) -> String {
+    let mut is_start = false;
+    let letter = |c: char| {
+        let is_first = std::mem::replace(&mut is_start, c == '_');
+        (c != '_').then(|| if is_first { c.to_ascii_uppercase() } else { c })
+    };
+    name.chars().filter_map(letter).collect()
 }
 
 #[cfg(test)]

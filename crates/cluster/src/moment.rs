@@ -52,14 +52,12 @@ impl fmt::Display for Moment {
 }
 
 /// A time of an object; what is none says nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Time(pub Option<Moment>);
-
-impl<'de> Deserialize<'de> for Time {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Ok(Self(Moment::parse(&text)))
-    }
+///
+/// # Errors
+/// It is no text.
+pub fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Moment>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Ok(Moment::parse(&text))
 }
 
 /// A time span as a person says it: `26 minutes`, `3 hours`, `266 days`.

@@ -258,7 +258,7 @@ fn left_out(objects: &Objects) -> Vec<String> {
             ],
         ),
         (
-            objects.hosts.iter().filter(|host| host.is_live).count(),
+            objects.hosts.iter().filter(|host| host.is_live()).count(),
             [
                 "BareMetalHost with a live ISO is left out: it installs nodes of other clusters",
                 "BareMetalHosts with a live ISO are left out: it installs nodes of other clusters",

@@ -53,7 +53,7 @@ pub(super) fn waiting<'a>(
     }
     for host in &facts.hosts {
         let is_own =
-            host.consumer.is_none() && host.is_wanted && !host.is_external && !host.is_live;
+            host.consumer.is_none() && host.is_wanted && !host.is_external && !host.is_live();
         if !is_own {
             continue;
         }

@@ -79,8 +79,7 @@ pub async fn fetch(
     for name in nodes_to_read(cluster, names, &broken, now.minus(LOG_SECONDS)) {
         match object(server, &one("Node", None, &name), watch).await {
             Ok(Some(node)) => {
-                let read = Node::of(lenient::known(&node), &node);
-                cluster.complete_node(read);
+                cluster.complete_node(lenient::known(&node));
             }
             Ok(None) => {}
             Err(why) => unread.push(not_read(&format!("nodes {name}"), why)),

@@ -1,96 +1,44 @@
 //! Agents of the Assisted Installer (pure).
 
-use super::metadata::{Condition, Metadata, Object, Reference, bounded};
-use super::names::{forms, ip};
-use crate::lenient::message_if_any;
+use super::metadata::{Condition, Metadata, conditions};
+use super::names::{forms, ips};
+use crate::lenient::{is_there, message_if_any};
 use serde::Deserialize;
 use std::net::IpAddr;
 
 /// An `Agent`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
 pub struct Agent {
     pub metadata: Metadata,
+    #[serde(rename = "spec.hostname|status.inventory.hostname")]
     pub hostname: Option<String>,
+    #[serde(rename = "status.debugInfo.state")]
     pub state: String,
+    #[serde(
+        rename = "status.debugInfo.stateInfo",
+        deserialize_with = "message_if_any"
+    )]
     pub state_info: Option<String>,
     /// `Rebooting`, `Waiting for ignition`, `Joined`…
+    #[serde(
+        rename = "status.progress.currentStage",
+        deserialize_with = "message_if_any"
+    )]
     pub progress: Option<String>,
+    #[serde(rename = "status.inventory.interfaces", deserialize_with = "ips")]
     pub addresses: Vec<IpAddr>,
+    #[serde(
+        rename = "spec.clusterDeploymentName.name",
+        deserialize_with = "is_there"
+    )]
     pub is_bound: bool,
+    #[serde(rename = "spec.approved")]
     pub is_approved: Option<bool>,
+    #[serde(rename = "status.conditions", deserialize_with = "conditions")]
     pub conditions: Vec<Condition>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Spec {
-    hostname: Option<String>,
-    approved: Option<bool>,
-    cluster_deployment_name: Reference,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Status {
-    debug_info: DebugInfo,
-    progress: Progress,
-    inventory: Inventory,
-    conditions: Vec<Condition>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct DebugInfo {
-    state: String,
-    #[serde(deserialize_with = "message_if_any")]
-    state_info: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Progress {
-    #[serde(deserialize_with = "message_if_any")]
-    current_stage: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Inventory {
-    hostname: Option<String>,
-    interfaces: Vec<Interface>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Interface {
-    #[serde(rename = "ipV4Addresses")]
-    v4: Vec<String>,
-    #[serde(rename = "ipV6Addresses")]
-    v6: Vec<String>,
-}
-
 impl Agent {
-    pub fn of(object: Object<Spec, Status>) -> Self {
-        let Object {
-            metadata,
-            spec,
-            status,
-        } = object;
-        let interfaces = status.inventory.interfaces.iter();
-        let addresses = interfaces.flat_map(|all| all.v4.iter().chain(&all.v6));
-        Self {
-            metadata: metadata.kept(),
-            addresses: addresses.filter_map(|text| ip(text)).collect(),
-            hostname: spec.hostname.or(status.inventory.hostname),
-            state: status.debug_info.state,
-            state_info: status.debug_info.state_info,
-            progress: status.progress.current_stage,
-            is_approved: spec.approved,
-            conditions: bounded(status.conditions),
-            is_bound: spec.cluster_deployment_name.name.is_some(),
-        }
-    }
-
     /// Names of it in certificate requests and reports.
     pub fn names(&self) -> impl Iterator<Item = String> {
         self.hostname.as_deref().into_iter().flat_map(forms)

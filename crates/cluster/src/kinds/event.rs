@@ -1,14 +1,15 @@
 //! Events of either API (pure).
 
 use super::groups::REPORTS_NAMESPACE;
-use super::metadata::{ObjectMeta, Reference};
+
 use super::report::without_hint;
-use crate::lenient::message_if_any;
-use crate::moment::{Moment, Time};
+use crate::lenient::message;
+use crate::moment::{Moment, time};
 use serde::Deserialize;
 
 /// An Event.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "EventObject")]
 pub struct Event {
     pub namespace: String,
     pub kind: String,
@@ -24,34 +25,31 @@ pub struct Event {
 }
 
 /// An Event as either API has it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct EventObject {
-    metadata: ObjectMeta,
-    involved_object: Reference,
-    regarding: Reference,
-    reason: String,
-    #[serde(deserialize_with = "message_if_any")]
-    message: Option<String>,
-    #[serde(deserialize_with = "message_if_any")]
-    note: Option<String>,
-    #[serde(rename = "type")]
+#[derive(Deserialize)]
+struct EventObject {
+    #[serde(rename = "metadata.namespace")]
+    own_namespace: String,
+    #[serde(rename = "involvedObject.namespace|regarding.namespace")]
+    namespace: String,
+    #[serde(rename = "involvedObject.kind|regarding.kind")]
     kind: String,
-    series: Series,
-    last_timestamp: Time,
-    deprecated_last_timestamp: Time,
-    event_time: Time,
-    first_timestamp: Time,
-    reporting_controller: Option<String>,
-    reporting_component: Option<String>,
+    #[serde(rename = "involvedObject.name|regarding.name")]
+    name: String,
+    reason: String,
+    #[serde(rename = "message|note", deserialize_with = "message")]
+    message: String,
+    #[serde(rename = "type")]
+    weight: String,
+    #[serde(
+        rename = "series.lastObservedTime|lastTimestamp|deprecatedLastTimestamp|\
+                  eventTime|firstTimestamp|metadata.creationTimestamp",
+        deserialize_with = "time"
+    )]
+    last: Option<Moment>,
+    #[serde(rename = "reportingController|reportingComponent")]
+    controller: String,
     reporting_instance: Option<String>,
     action: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Series {
-    last_observed_time: Time,
 }
 
 /// The controller of the agent's Events.
@@ -65,37 +63,26 @@ const ABOUT: [&str; 4] = [
     "BareMetalHost",
 ];
 
-impl Event {
-    pub fn of(object: EventObject) -> Self {
-        let (old, new) = (object.involved_object, object.regarding);
-        let about = |old: Option<String>, new: Option<String>| old.or(new).unwrap_or_default();
-        let times = [
-            object.series.last_observed_time,
-            object.last_timestamp,
-            object.deprecated_last_timestamp,
-            object.event_time,
-            object.first_timestamp,
-            Time(object.metadata.kept().created),
-        ];
-        let controller = object.reporting_controller.or(object.reporting_component);
+impl From<EventObject> for Event {
+    fn from(object: EventObject) -> Self {
+        // A joined node may make Events everywhere; the agents' own are there.
+        let is_agent = object.own_namespace == REPORTS_NAMESPACE && object.controller == AGENT;
+        let agent = object.reporting_instance.filter(|_| is_agent);
         Self {
-            namespace: about(old.namespace, new.namespace),
-            kind: about(old.kind, new.kind),
-            name: about(old.name, new.name),
+            namespace: object.namespace,
+            kind: object.kind,
+            name: object.name,
             reason: object.reason,
-            message: without_hint(&about(object.message, object.note)),
-            is_warning: object.kind == "Warning",
-            last: times.iter().find_map(|time| time.0),
-            // A joined node may make Events everywhere; the agents' own are there.
-            agent: object
-                .reporting_instance
-                .filter(|_| object.metadata.kept().namespace == REPORTS_NAMESPACE)
-                .filter(|_| controller.as_deref() == Some(AGENT))
-                .map(|host| host.to_ascii_lowercase()),
+            message: without_hint(&object.message),
+            is_warning: object.weight == "Warning",
+            last: object.last,
+            agent: agent.map(|host| host.to_ascii_lowercase()),
             action: object.action,
         }
     }
+}
 
+impl Event {
     /// Tells whether it says something of machines: it is about one, or about the object of a provider that
     /// the Cluster API makes one from (`AWSMachine`), or of a node's own agent.
     pub fn is_of_interest(&self) -> bool {

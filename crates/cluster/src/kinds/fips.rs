@@ -1,7 +1,6 @@
 //! FIPS mode of a pool's nodes, by its MachineConfigs (pure).
 
-use super::fields::{str_at, text_at};
-use serde_json::Value;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The MachineConfigs that the installer makes for a cluster in FIPS mode (openshift/installer
@@ -19,28 +18,42 @@ pub struct Fips {
     pools: BTreeMap<String, String>,
 }
 
+/// `MachineConfig`.
+#[derive(Debug, Default, Deserialize)]
+pub struct MachineConfig {
+    #[serde(rename = "metadata.name")]
+    name: String,
+    #[serde(rename = "metadata.labels.machineconfiguration.openshift.io/role")]
+    role: Option<String>,
+    #[serde(rename = "spec.fips")]
+    fips: Option<bool>,
+}
+
+/// `MachineConfigPool`.
+#[derive(Debug, Default, Deserialize)]
+pub struct ConfigPool {
+    #[serde(rename = "metadata.name")]
+    pub name: Option<String>,
+    #[serde(rename = "spec.osImageStream.name")]
+    pub stream: Option<String>,
+    /// New nodes get the one of the status (machine-config-operator `pkg/server/cluster_server.go`).
+    #[serde(rename = "status.configuration.name|spec.configuration.name")]
+    config: Option<String>,
+}
+
 impl Fips {
-    pub fn add_config(&mut self, object: &Value) {
-        let name = text_at(object, "/metadata/name").unwrap_or_default();
-        let fips = object.pointer("/spec/fips").and_then(Value::as_bool);
-        let role = "/metadata/labels/machineconfiguration.openshift.io~1role";
-        match fips {
-            Some(fips) if name.starts_with("rendered-") => {
-                self.rendered.insert(name, fips);
+    pub fn add_config(&mut self, config: MachineConfig) {
+        match config.fips {
+            Some(fips) if config.name.starts_with("rendered-") => {
+                self.rendered.insert(config.name, fips);
             }
-            Some(true) => self.roles.extend(text_at(object, role)),
+            Some(true) => self.roles.extend(config.role),
             _ => {}
         }
     }
 
-    pub fn add_pool(&mut self, object: &Value) {
-        let name = text_at(object, "/metadata/name");
-        // New nodes get the one of the status (machine-config-operator `pkg/server/cluster_server.go`).
-        let config = ["/status/configuration/name", "/spec/configuration/name"]
-            .iter()
-            .find_map(|path| str_at(object, path))
-            .map(str::to_owned);
-        self.pools.extend(name.zip(config));
+    pub fn add_pool(&mut self, pool: ConfigPool) {
+        self.pools.extend(pool.name.zip(pool.config));
     }
 
     /// Tells whether new nodes of a pool are in FIPS mode; `None` where no MachineConfig that was read says

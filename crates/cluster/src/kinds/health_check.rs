@@ -2,7 +2,8 @@
 
 use super::groups::CLUSTER_API;
 use super::machine::Machine;
-use super::metadata::{Metadata, ObjectMeta};
+use super::metadata::Metadata;
+use crate::lenient::is_there;
 use crate::moment::go_duration;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -23,37 +24,22 @@ pub struct HealthCheck {
 
 /// A health check as the API has it.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
 pub struct HealthCheckObject {
-    metadata: ObjectMeta,
-    spec: Spec,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Spec {
-    node_startup_timeout: Option<String>,
-    checks: Option<Checks>,
-    selector: Selector,
-}
-
-/// Of cluster.x-k8s.io/v1beta2.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Checks {
-    node_startup_timeout_seconds: Option<u64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Selector {
-    match_labels: BTreeMap<String, String>,
-    match_expressions: Vec<Expression>,
+    metadata: Metadata,
+    #[serde(rename = "spec.nodeStartupTimeout")]
+    timeout: Option<String>,
+    #[serde(rename = "spec.checks", deserialize_with = "is_there")]
+    has_checks: bool,
+    #[serde(rename = "spec.checks.nodeStartupTimeoutSeconds")]
+    seconds: Option<u64>,
+    #[serde(rename = "spec.selector.matchLabels")]
+    labels: BTreeMap<String, String>,
+    #[serde(rename = "spec.selector.matchExpressions")]
+    expressions: Vec<Expression>,
 }
 
 /// An expression of a selector.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
 struct Expression {
     key: String,
     operator: String,
@@ -81,16 +67,16 @@ const DEFAULT: u64 = 600;
 
 impl HealthCheck {
     pub fn of(group: &str, object: HealthCheckObject) -> Self {
-        let HealthCheckObject { metadata, spec } = object;
-        let seconds = (spec.checks.as_ref()).and_then(|all| all.node_startup_timeout_seconds);
-        let timeout = seconds.or_else(|| go_duration(spec.node_startup_timeout.as_deref()?));
+        let timeout = object
+            .seconds
+            .or_else(|| go_duration(object.timeout.as_deref()?));
         Self {
-            metadata: metadata.kept(),
+            metadata: object.metadata,
             is_of_cluster_api: group == CLUSTER_API,
-            labels: spec.selector.match_labels,
-            expressions: spec.selector.match_expressions,
+            labels: object.labels,
+            expressions: object.expressions,
             startup_timeout: timeout.unwrap_or(DEFAULT),
-            has_checks: spec.checks.is_some(),
+            has_checks: object.has_checks,
             is_default: timeout.is_none(),
         }
     }

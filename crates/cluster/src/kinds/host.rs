@@ -1,155 +1,85 @@
 //! Hosts of bare metal (pure).
 
-use super::image::{INSTALL_COREOS, pool};
-use super::metadata::{Metadata, Object, Reference};
-use super::names::{forms, ip};
-use super::owner;
-use crate::lenient::message_if_any;
-use crate::moment::{Moment, Time};
-use serde::Deserialize;
-use serde_json::Value;
+use super::image::INSTALL_COREOS;
+use super::metadata::{Metadata, Reference};
+use super::names::{forms, ips};
+use super::owner::owner;
+use super::readers::pool_of;
+use crate::lenient::{is_there, message_if_any};
+use crate::moment::{Moment, time};
+use serde::{Deserialize, Deserializer};
 use std::net::IpAddr;
 
 /// A `BareMetalHost`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
 pub struct Host {
     pub metadata: Metadata,
+    #[serde(rename = ".")]
     pub source: HostSource,
-    /// `status.provisioning.state`: `provisioning`, `provisioned`, `available`…
+    /// `provisioning`, `provisioned`, `available`…
+    #[serde(rename = "status.provisioning.state")]
     pub state: String,
+    #[serde(
+        rename = "status.operationHistory.provision.start|status.lastUpdated",
+        deserialize_with = "time"
+    )]
     pub since: Option<Moment>,
+    #[serde(rename = "status.errorType")]
     pub error_type: Option<String>,
+    #[serde(rename = "status.errorMessage", deserialize_with = "message_if_any")]
     pub error_message: Option<String>,
+    #[serde(rename = "status.poweredOn")]
     pub is_on: Option<bool>,
     /// An image or the cluster's own installation is asked for.
+    #[serde(
+        rename = "spec.image.url|spec.customDeploy.method",
+        deserialize_with = "is_there"
+    )]
     pub is_wanted: bool,
     /// Kind and name of what it is for: a Machine, or a Metal3Machine.
+    #[serde(rename = "spec.consumerRef", deserialize_with = "consumer")]
     pub consumer: Option<(String, String)>,
+    #[serde(rename = "status.hardware.hostname")]
     pub hostname: Option<String>,
+    #[serde(rename = "status.hardware.nics", deserialize_with = "ips")]
     pub addresses: Vec<IpAddr>,
+    #[serde(rename = "spec.externallyProvisioned")]
     pub is_external: bool,
-    /// A live ISO installs nodes of other clusters (baremetal-operator `Image.DiskFormat`).
-    pub is_live: bool,
+    #[serde(rename = "spec.image.format")]
+    format: String,
+    #[serde(rename = ".metadata", deserialize_with = "owner")]
     pub owner: Option<String>,
 }
 
 /// Source that equal hosts share: they are installed from the same image, and ask for the same config.
-#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct HostSource {
     /// An image of its own; `None` where the cluster's release brings it (`install_coreos`).
+    #[serde(rename = "spec.image.url")]
     pub url: Option<String>,
+    #[serde(rename = "spec.userData.name", deserialize_with = "pool_of")]
     pub pool: Option<String>,
     /// The label for its stream.
+    #[serde(rename = "metadata.labels.coreos.openshift.io/stream")]
     pub stream: Option<String>,
-    is_of_release: bool,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Spec {
-    image: Image,
-    custom_deploy: CustomDeploy,
-    consumer_ref: Reference,
-    externally_provisioned: bool,
-    user_data: Reference,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Image {
-    url: Option<String>,
-    format: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct CustomDeploy {
+    #[serde(rename = "spec.customDeploy.method")]
     method: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Status {
-    provisioning: Provisioning,
-    operation_history: OperationHistory,
-    last_updated: Time,
-    error_type: Option<String>,
-    #[serde(deserialize_with = "message_if_any")]
-    error_message: Option<String>,
-    powered_on: Option<bool>,
-    hardware: Hardware,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Provisioning {
-    state: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct OperationHistory {
-    provision: Span,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Span {
-    start: Time,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Hardware {
-    hostname: Option<String>,
-    nics: Vec<Nic>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Nic {
-    ip: String,
 }
 
 /// The kinds that a host may be for and that become a Node.
 const CONSUMERS: [&str; 2] = ["Machine", "Metal3Machine"];
 
+fn consumer<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<(String, String)>, D::Error> {
+    let named = Reference::deserialize(deserializer)?.kind_and_name();
+    Ok(named.filter(|(kind, _)| CONSUMERS.contains(&&**kind)))
+}
+
 impl Host {
-    /// `whole` is the object itself, for the signs of who writes it.
-    pub fn of(object: Object<Spec, Status>, whole: &Value) -> Self {
-        let Object {
-            metadata,
-            spec,
-            status,
-        } = object;
-        let Spec {
-            image,
-            custom_deploy,
-            ..
-        } = spec;
-        let nics = status.hardware.nics.iter();
-        let consumer = spec.consumer_ref.kind_and_name();
-        Self {
-            state: status.provisioning.state,
-            since: (status.operation_history.provision.start.0).or(status.last_updated.0),
-            error_type: status.error_type,
-            error_message: status.error_message,
-            is_on: status.powered_on,
-            is_wanted: image.url.is_some() || custom_deploy.method.is_some(),
-            consumer: consumer.filter(|(kind, _)| CONSUMERS.contains(&&**kind)),
-            hostname: status.hardware.hostname,
-            addresses: nics.filter_map(|nic| ip(&nic.ip)).collect(),
-            is_external: spec.externally_provisioned,
-            is_live: image.format == "live-iso",
-            owner: owner::owner(whole),
-            source: HostSource {
-                is_of_release: custom_deploy.method.as_deref() == Some(INSTALL_COREOS),
-                url: image.url,
-                pool: spec.user_data.name.as_deref().and_then(pool),
-                stream: metadata.label("coreos.openshift.io/stream"),
-            },
-            metadata: metadata.kept(),
-        }
+    /// A live ISO installs nodes of other clusters (baremetal-operator `Image.DiskFormat`).
+    pub fn is_live(&self) -> bool {
+        self.format == "live-iso"
     }
 
     /// Names of it in certificate requests and reports.
@@ -162,8 +92,9 @@ impl Host {
 
     /// Tells whether it is installed, and not for a Machine.
     pub fn is_on_its_own(&self) -> bool {
-        let is_installed = self.source.url.is_some() || self.source.is_of_release;
-        is_installed && !self.is_live && !self.is_external && self.consumer.is_none()
+        let is_of_release = self.source.method.as_deref() == Some(INSTALL_COREOS);
+        let is_installed = self.source.url.is_some() || is_of_release;
+        is_installed && !self.is_live() && !self.is_external && self.consumer.is_none()
     }
 
     /// Tells whether a Machine of this name, or its infrastructure object, is what it is for.

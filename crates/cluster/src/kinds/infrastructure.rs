@@ -2,46 +2,66 @@
 //!
 //! openshift/api `config/v1`, `VSpherePlatformSpec`.
 
-use super::fields::{list_at, text_at};
 use super::site::{Site, Workspace};
-use serde_json::Value;
+use serde::Deserialize;
 
-/// vSphere, as the Infrastructure knows it.
-#[derive(Debug, Default)]
-pub struct VSphere {
-    /// `status.infrastructureName`: the name that the installer gave the cluster.
-    infrastructure_name: Option<String>,
-    vcenters: Vec<String>,
-    domains: Vec<FailureDomain>,
+/// Infrastructure `cluster`.
+#[derive(Debug, Default, Deserialize)]
+pub struct Infrastructure {
+    #[serde(rename = "status.controlPlaneTopology")]
+    pub topology: String,
+    #[serde(rename = "status.infrastructureName")]
+    pub name: Option<String>,
+    #[serde(rename = "status.apiServerURL")]
+    pub server: Option<String>,
+    #[serde(rename = "status.apiServerInternalURI|status.apiServerInternalURL")]
+    pub internal_server: String,
+    #[serde(rename = "status.platformStatus.azure.cloudName")]
+    pub azure_cloud: String,
+    #[serde(rename = "spec.platformSpec.vsphere")]
+    pub vsphere: Option<VSphere>,
 }
 
-#[derive(Debug)]
+impl Infrastructure {
+    /// The host of the machine-config-server.
+    pub fn server_host(&self) -> Option<&str> {
+        let (_, rest) = self.internal_server.split_once("://")?;
+        let authority = rest.split('/').next()?;
+        Some(
+            authority
+                .rsplit_once(':')
+                .map_or(authority, |(host, _)| host),
+        )
+    }
+}
+
+/// vSphere, as the Infrastructure knows it.
+#[derive(Debug, Default, Deserialize)]
+pub struct VSphere {
+    /// The name that the installer gave the cluster.
+    #[serde(skip)]
+    pub infrastructure_name: Option<String>,
+    vcenters: Vec<VCenter>,
+    failure_domains: Vec<FailureDomain>,
+}
+
+#[derive(Debug, Deserialize)]
+struct VCenter {
+    server: String,
+}
+
+#[derive(Debug, Deserialize)]
 struct FailureDomain {
     name: String,
     region: Option<String>,
     zone: Option<String>,
+    #[serde(rename = ".")]
     workspace: Workspace,
+    #[serde(rename = "topology.template")]
     template: Option<String>,
 }
 
 impl VSphere {
-    /// `None` where the Infrastructure says nothing of vSphere.
-    pub fn of(object: &Value) -> Option<Self> {
-        let of = object.pointer("/spec/platformSpec/vsphere")?;
-        let vcenter = |vcenter: &Value| text_at(vcenter, "/server");
-        Some(Self {
-            infrastructure_name: text_at(object, "/status/infrastructureName"),
-            vcenters: list_at(of, "/vcenters")
-                .iter()
-                .filter_map(vcenter)
-                .collect(),
-            domains: list_at(of, "/failureDomains")
-                .iter()
-                .filter_map(FailureDomain::of)
-                .collect(),
-        })
-    }
-
     /// The template of the failure domain of this name: the last part of the path that it names;
     /// without one, the name that the control plane's operator makes up
     /// (openshift/cluster-control-plane-machine-set-operator, `InjectFailureDomain` of
@@ -72,14 +92,17 @@ impl VSphere {
     }
 
     fn domain(&self, name: &str) -> Option<&FailureDomain> {
-        self.domains.iter().find(|domain| domain.name == name)
+        self.failure_domains
+            .iter()
+            .find(|domain| domain.name == name)
     }
 
     /// Tells whether this workspace is in a failure domain, by the fields that the Machine Config Operator
     /// compares (`createNewVMTemplate` of `pkg/controller/bootimage/vsphere_helpers.go`, 4.20 to 5.1).
     pub fn has(&self, workspace: &Workspace) -> bool {
-        self.vcenters.contains(&workspace.server)
-            && self.domains.iter().any(|domain| {
+        let is_known = |vcenter: &VCenter| vcenter.server == workspace.server;
+        self.vcenters.iter().any(is_known)
+            && self.failure_domains.iter().any(|domain| {
                 let of = &domain.workspace;
                 of.server == workspace.server
                     && of.datacenter == workspace.datacenter
@@ -87,25 +110,6 @@ impl VSphere {
                     && of.vm_group == workspace.vm_group
                     && same_path(&of.resource_pool, &workspace.resource_pool)
             })
-    }
-}
-
-impl FailureDomain {
-    fn of(object: &Value) -> Option<Self> {
-        let topology = |path: &str| text_at(object, &format!("/topology{path}"));
-        Some(Self {
-            name: text_at(object, "/name")?,
-            region: text_at(object, "/region"),
-            zone: text_at(object, "/zone"),
-            workspace: Workspace {
-                server: text_at(object, "/server").unwrap_or_default(),
-                datacenter: topology("/datacenter").unwrap_or_default(),
-                datastore: topology("/datastore").unwrap_or_default(),
-                resource_pool: topology("/resourcePool").unwrap_or_default(),
-                vm_group: text_at(object, "/zoneAffinity/hostGroup/vmGroup").unwrap_or_default(),
-            },
-            template: topology("/template"),
-        })
     }
 }
 

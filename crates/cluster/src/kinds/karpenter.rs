@@ -4,14 +4,14 @@
 //! openshift/hypershift `api/karpenter` (`OpenshiftEC2NodeClass`, which makes an EC2NodeClass of the
 //! same name with the AMI of its release).
 
-use super::fields::{list_at, str_at, text_at};
 use super::groups::{KARPENTER, NODE_POOL};
 use super::image::Image;
 use super::machine::{Machine, Source};
 use super::machine_set::architecture_name;
-use super::metadata::{Metadata, condition, conditions};
+use super::metadata::{Condition, Metadata, condition, conditions};
+use super::readers::references;
 use crate::platform::Platform;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer};
 use std::sync::Arc;
 
 pub const EC2: &str = "EC2NodeClass";
@@ -25,76 +25,49 @@ pub struct Karpenter {
     pub hosted: Vec<HostedClass>,
 }
 
-/// `NodePool`, and the class of its nodes.
-#[derive(Debug)]
+/// `NodePool`, and the class of its nodes; before Karpenter 0.32 `Provisioner`.
+#[derive(Debug, Default, Deserialize)]
 pub struct Pool {
+    #[serde(rename = "metadata.name")]
     pub name: String,
+    #[serde(rename = "spec.template.spec.nodeClassRef.kind")]
     pub kind: String,
+    #[serde(rename = "spec.template.spec.nodeClassRef.name|spec.providerRef.name")]
     pub class: String,
 }
 
 /// `EC2NodeClass`.
-#[derive(Debug)]
+#[derive(Debug, Default, Deserialize)]
 pub struct NodeClass {
+    #[serde(rename = "metadata.name")]
     pub name: String,
-    /// HyperShift made it from an `OpenshiftEC2NodeClass`.
-    pub is_owned: bool,
+    #[serde(rename = "metadata.ownerReferences", deserialize_with = "references")]
+    owners: Vec<(String, String)>,
+    #[serde(rename = ".", deserialize_with = "amis")]
     pub amis: Vec<Ami>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub struct Ami {
     pub id: String,
     pub name: Option<String>,
+    #[serde(rename = "requirements", deserialize_with = "architecture")]
     pub architecture: Option<String>,
 }
 
 /// `OpenshiftEC2NodeClass`.
-#[derive(Debug)]
+#[derive(Debug, Default, Deserialize)]
 pub struct HostedClass {
+    #[serde(rename = "metadata.name")]
     pub name: String,
+    #[serde(rename = "status.version|spec.version")]
     pub release: Option<String>,
 }
 
-impl Pool {
-    pub fn of(object: &Value) -> Self {
-        let class =
-            |path: &str| text_at(object, &format!("/spec/template/spec/nodeClassRef/{path}"));
-        Self {
-            name: Metadata::of(object).name,
-            kind: class("kind").unwrap_or_default(),
-            class: class("name").unwrap_or_default(),
-        }
-    }
-
-    /// `Provisioner`, before Karpenter 0.32.
-    pub fn of_provisioner(object: &Value) -> Self {
-        Self {
-            name: Metadata::of(object).name,
-            kind: "AWSNodeTemplate".to_owned(),
-            class: text_at(object, "/spec/providerRef/name").unwrap_or_default(),
-        }
-    }
-}
-
 impl NodeClass {
-    pub fn of(object: &Value) -> Self {
-        let mut owners = list_at(object, "/metadata/ownerReferences").iter();
-        Self {
-            name: Metadata::of(object).name,
-            is_owned: owners.any(|owner| str_at(owner, "/kind") == Some(HOSTED_CLASS)),
-            amis: amis(object),
-        }
-    }
-}
-
-impl HostedClass {
-    pub fn of(object: &Value) -> Self {
-        Self {
-            name: Metadata::of(object).name,
-            release: text_at(object, "/status/version")
-                .or_else(|| text_at(object, "/spec/version")),
-        }
+    /// HyperShift made it from an `OpenshiftEC2NodeClass`.
+    pub fn is_owned(&self) -> bool {
+        self.owners.iter().any(|(kind, _)| kind == HOSTED_CLASS)
     }
 }
 
@@ -113,62 +86,79 @@ impl Karpenter {
 }
 
 /// The AMIs that a class resolved, else those that its selector names by their IDs.
-fn amis(object: &Value) -> Vec<Ami> {
-    let is_arch = |requirement: &&Value| str_at(requirement, "/key") == Some("kubernetes.io/arch");
-    let ami = |ami: &Value| {
-        let requirements = list_at(ami, "/requirements");
-        let arch = requirements.iter().find(is_arch);
-        let values = arch
-            .map(|arch| list_at(arch, "/values"))
-            .unwrap_or_default();
-        let is_one = values.len() == 1;
-        Some(Ami {
-            id: text_at(ami, "/id")?,
-            name: text_at(ami, "/name"),
-            architecture: values
-                .first()
-                .filter(|_| is_one)
-                .and_then(Value::as_str)
-                .map(architecture_name),
-        })
-    };
-    let resolved: Vec<Ami> = list_at(object, "/status/amis")
-        .iter()
-        .filter_map(ami)
-        .collect();
-    if resolved.is_empty() {
-        let terms = list_at(object, "/spec/amiSelectorTerms").iter();
-        return terms.filter_map(ami).collect();
+fn amis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Ami>, D::Error> {
+    #[derive(Deserialize)]
+    struct Class {
+        #[serde(rename = "status.amis")]
+        resolved: Vec<Ami>,
+        #[serde(rename = "spec.amiSelectorTerms")]
+        selected: Vec<Ami>,
     }
-    resolved
+
+    let Class { resolved, selected } = Class::deserialize(deserializer)?;
+    let named = [resolved, selected].map(|all| all.into_iter().filter(|ami| !ami.id.is_empty()));
+    let [resolved, selected] = named.map(Iterator::collect::<Vec<_>>);
+    Ok(if resolved.is_empty() {
+        selected
+    } else {
+        resolved
+    })
 }
 
-/// `NodeClaim`, as a Machine of its NodePool.
-pub fn machine(object: &Value) -> Machine {
-    let conditions = conditions(object);
-    let registered = condition(&conditions, "Registered");
-    let pool = text_at(object, "/metadata/labels/karpenter.sh~1nodepool");
-    let image = text_at(object, "/status/imageID");
-    let node = text_at(object, "/status/nodeName");
-    Machine {
-        group: KARPENTER,
-        metadata: Metadata::of(object),
-        source: Arc::new(Source {
-            image: Image {
-                platform: image.as_ref().map(|_| Platform::Aws),
-                value: image,
-                ..Image::default()
-            },
-            ..Source::default()
-        }),
-        provider_id: text_at(object, "/status/providerID"),
-        is_provisioned: !registered.is_some_and(|registered| registered.is_true()),
-        owners: pool
-            .map(|pool| (NODE_POOL.to_owned(), pool))
-            .into_iter()
-            .collect(),
-        node,
-        conditions,
-        ..Machine::default()
+/// The architecture that an AMI is for, where it is for one.
+fn architecture<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Requirement {
+        key: String,
+        values: Vec<String>,
+    }
+
+    let all = Vec::<Requirement>::deserialize(deserializer)?;
+    let arch = all.iter().find(|wanted| wanted.key == "kubernetes.io/arch");
+    Ok(match arch.map(|wanted| &*wanted.values) {
+        Some([one]) => Some(architecture_name(one)),
+        _ => None,
+    })
+}
+
+/// `NodeClaim`.
+#[derive(Debug, Default, Deserialize)]
+pub struct NodeClaim {
+    metadata: Metadata,
+    #[serde(rename = "metadata.labels.karpenter.sh/nodepool")]
+    pool: Option<String>,
+    #[serde(rename = "status.imageID")]
+    image: Option<String>,
+    #[serde(rename = "status.nodeName")]
+    node: Option<String>,
+    #[serde(rename = "status.providerID")]
+    provider_id: Option<String>,
+    #[serde(rename = "status.conditions", deserialize_with = "conditions")]
+    conditions: Vec<Condition>,
+}
+
+/// A Machine of its NodePool.
+impl From<NodeClaim> for Machine {
+    fn from(claim: NodeClaim) -> Self {
+        let registered = condition(&claim.conditions, "Registered");
+        let pool = claim.pool.into_iter();
+        Self {
+            group: KARPENTER,
+            metadata: claim.metadata,
+            source: Arc::new(Source {
+                image: Image {
+                    platform: claim.image.as_ref().map(|_| Platform::Aws),
+                    value: claim.image,
+                    ..Image::default()
+                },
+                ..Source::default()
+            }),
+            provider_id: claim.provider_id,
+            is_unregistered: !registered.is_some_and(Condition::is_true),
+            owners: pool.map(|pool| (NODE_POOL.to_owned(), pool)).collect(),
+            node: claim.node,
+            conditions: claim.conditions,
+            ..Self::default()
+        }
     }
 }

@@ -135,17 +135,22 @@ pub const KINDS: &[Kind] = &[
         keep::machine(all, CLUSTER_API, it)
     })
     .complete(),
-    Kind::all(KARPENTER, "", "nodepools", NODE_POOL, keep::karpenter_pool)
-        .set()
-        .complete(),
+    Kind::all(KARPENTER, "", "nodepools", NODE_POOL, |all, it| {
+        keep::push(&mut all.karpenter.pools, it)
+    })
+    .set()
+    .complete(),
     Kind::all(KARPENTER, "", "nodeclaims", "NodeClaim", keep::node_claim),
-    Kind::all(KARPENTER_AWS, "", "ec2nodeclasses", EC2, keep::node_class).hides_sets(),
+    Kind::all(KARPENTER_AWS, "", "ec2nodeclasses", EC2, |all, it| {
+        keep::push(&mut all.karpenter.classes, it)
+    })
+    .hides_sets(),
     Kind::all(
         KARPENTER_HOSTED,
         "",
         "openshiftec2nodeclasses",
         HOSTED_CLASS,
-        keep::hosted_class,
+        |all, it| keep::push(&mut all.karpenter.hosted, it),
     ),
     Kind::all(
         AGENT_INSTALL,
@@ -154,15 +159,17 @@ pub const KINDS: &[Kind] = &[
         "AgentServiceConfig",
         keep::agent_service,
     ),
-    Kind::all(HYPERSHIFT, "", "nodepools", NODE_POOL, keep::node_pool)
-        .set()
-        .complete(),
+    Kind::all(HYPERSHIFT, "", "nodepools", NODE_POOL, |all, it| {
+        keep::push(&mut all.node_pools, it)
+    })
+    .set()
+    .complete(),
     Kind::all(
         METAL,
         "v1alpha1",
         "baremetalhosts",
         "BareMetalHost",
-        keep::host,
+        |all, it| keep::push(&mut all.hosts, it),
     )
     .hides_sets()
     .complete(),
@@ -208,7 +215,10 @@ pub const KINDS: &[Kind] = &[
         keep::config_node,
     )
     .for_nodes(Which::All),
-    Kind::all(AGENT_INSTALL, "v1beta1", "agents", "Agent", keep::agent).for_nodes(Which::All),
+    Kind::all(AGENT_INSTALL, "v1beta1", "agents", "Agent", |all, it| {
+        keep::push(&mut all.agents, it)
+    })
+    .for_nodes(Which::All),
     Kind::all(
         CONFIG,
         "v1",

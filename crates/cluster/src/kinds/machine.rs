@@ -2,13 +2,12 @@
 
 use super::groups::{CLUSTER_API, KARPENTER};
 use super::image::{self, Image};
-use super::metadata::{Condition, Metadata, Object, ObjectMeta, bounded};
+use super::metadata::{Condition, Metadata, Reference, conditions};
 use super::names;
-use crate::lenient::{Raw, message_if_any};
-use crate::moment::{Moment, Time};
-use crate::secrets::without_secrets;
-use crate::text::printable_up_to;
-use serde::Deserialize;
+use super::readers::{is_present, is_windows, references, shared, state};
+use crate::lenient::{Raw, is_there, message_if_any};
+use crate::moment::{Moment, time};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -18,192 +17,130 @@ use std::sync::Arc;
 const MAX_ADDRESSES: usize = 100;
 
 /// `Machine` of either API, and Karpenter's `NodeClaim`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
 pub struct Machine {
     /// The API group.
+    #[serde(skip)]
     pub group: &'static str,
     pub metadata: Metadata,
+    #[serde(rename = "metadata.deletionTimestamp", deserialize_with = "is_there")]
     pub is_deleting: bool,
+    #[serde(
+        rename = "metadata.labels.machine.openshift.io/os-id",
+        deserialize_with = "is_windows"
+    )]
     pub is_windows: bool,
+    #[serde(rename = "metadata.labels.machine.openshift.io/cluster-api-machine-role")]
     pub role: Option<String>,
     /// Machines of one set share it.
+    #[serde(rename = "spec", deserialize_with = "shared")]
     pub source: Arc<Source>,
+    #[serde(rename = "status.phase")]
     pub phase: Option<String>,
-    /// Since when it has its phase.
+    /// Since when it has its phase (machine-api-operator, `updateStatus` of pkg/controller/machine).
+    #[serde(rename = "status.lastUpdated", deserialize_with = "time")]
     pub since: Option<Moment>,
+    #[serde(
+        rename = "status.errorReason|status.failureReason",
+        deserialize_with = "message_if_any"
+    )]
     pub error_reason: Option<String>,
+    #[serde(
+        rename = "status.errorMessage|status.failureMessage",
+        deserialize_with = "message_if_any"
+    )]
     pub error_message: Option<String>,
+    #[serde(rename = "status", deserialize_with = "of_both_versions")]
     pub conditions: Vec<Condition>,
+    #[serde(
+        rename = "status.providerStatus.conditions",
+        deserialize_with = "conditions"
+    )]
     pub provider_conditions: Vec<Condition>,
     /// The cloud's name for the instance.
+    #[serde(
+        rename = "status.providerStatus.instanceId|status.providerStatus.instanceID|\
+                  status.providerStatus.vmId|status.providerStatus.vmID|status.providerStatus.vmUUID"
+    )]
     pub instance: Option<String>,
+    #[serde(
+        rename = "status.providerStatus.instanceState|status.providerStatus.vmState|\
+                  metadata.annotations.machine.openshift.io/instance-state",
+        deserialize_with = "state"
+    )]
     pub instance_state: Option<String>,
+    #[serde(rename = "spec.providerID")]
     pub provider_id: Option<String>,
     /// Type and address.
+    #[serde(rename = "status.addresses", deserialize_with = "addresses")]
     pub addresses: Vec<(String, String)>,
     /// The name of its Node.
+    #[serde(rename = "status.nodeRef.name")]
     pub node: Option<String>,
     /// Kind and name of each owner.
+    #[serde(rename = "metadata.ownerReferences", deserialize_with = "references")]
     pub owners: Vec<(String, String)>,
+    #[serde(rename = "metadata.labels")]
     pub labels: BTreeMap<String, String>,
     /// Namespace and name of its BareMetalHost.
+    #[serde(
+        rename = "metadata.annotations.metal3.io/BareMetalHost",
+        deserialize_with = "message_if_any"
+    )]
     pub host: Option<String>,
     /// Namespace and name of its NodePool.
+    #[serde(
+        rename = "metadata.annotations.hypershift.openshift.io/nodePool",
+        deserialize_with = "message_if_any"
+    )]
     pub node_pool: Option<String>,
-    /// It was made, and has not joined.
-    pub is_provisioned: bool,
+    /// Of a NodeClaim: it has not registered.
+    #[serde(skip)]
+    pub is_unregistered: bool,
     /// The API whose copy of it counts: `MachineAPI`, `ClusterAPI` or `Migrating`.
+    #[serde(rename = "status.authoritativeAPI|spec.authoritativeAPI")]
     pub authority: Option<String>,
-    /// It has the annotation `cluster.x-k8s.io/paused`.
+    /// The Cluster API leaves it alone.
+    #[serde(
+        rename = "metadata.annotations.cluster.x-k8s.io/paused",
+        deserialize_with = "is_present"
+    )]
     pub is_paused: bool,
 }
 
-/// The spec of a Machine, and of a template of one.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct MachineSpec {
-    #[serde(rename = "providerID")]
-    provider_id: Option<String>,
-    provider_spec: ProviderSpec,
-    bootstrap: Bootstrap,
-    infrastructure_ref: super::metadata::Reference,
-    #[serde(rename = "authoritativeAPI")]
-    authoritative_api: Option<String>,
+/// The conditions of a Machine, and those of a later version of the API.
+fn of_both_versions<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Condition>, D::Error> {
+    #[derive(Deserialize)]
+    struct Status {
+        #[serde(deserialize_with = "conditions")]
+        conditions: Vec<Condition>,
+        #[serde(rename = "v1beta2.conditions", deserialize_with = "conditions")]
+        later: Vec<Condition>,
+    }
+
+    let Status { conditions, later } = Deserialize::deserialize(deserializer)?;
+    Ok([conditions, later].concat())
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ProviderSpec {
-    value: Option<Raw<Map<String, Value>>>,
-}
+/// Type and address of the first addresses.
+fn addresses<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(String, String)>, D::Error> {
+    #[derive(Deserialize)]
+    struct Address {
+        #[serde(rename = "type")]
+        kind: String,
+        address: String,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Bootstrap {
-    data_secret_name: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Status {
-    phase: Option<String>,
-    last_updated: Time,
-    #[serde(deserialize_with = "message_if_any")]
-    error_reason: Option<String>,
-    #[serde(deserialize_with = "message_if_any")]
-    failure_reason: Option<String>,
-    #[serde(deserialize_with = "message_if_any")]
-    error_message: Option<String>,
-    #[serde(deserialize_with = "message_if_any")]
-    failure_message: Option<String>,
-    conditions: Vec<Condition>,
-    provider_status: ProviderStatus,
-    addresses: Vec<Address>,
-    node_ref: super::metadata::Reference,
-    #[serde(rename = "authoritativeAPI")]
-    authoritative_api: Option<String>,
-    v1beta2: Conditions,
-}
-
-/// The conditions of a later version of the API.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Conditions {
-    conditions: Vec<Condition>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ProviderStatus {
-    conditions: Vec<Condition>,
-    instance_id: Option<String>,
-    #[serde(rename = "instanceID")]
-    instance_id_of_powervs: Option<String>,
-    vm_id: Option<String>,
-    #[serde(rename = "vmID")]
-    vm_id_of_ovirt: Option<String>,
-    #[serde(rename = "vmUUID")]
-    vm_uuid: Option<String>,
-    instance_state: Option<String>,
-    vm_state: Option<String>,
-}
-
-/// An address of a Machine or a Node.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Address {
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub address: String,
-}
-
-/// The label and annotation of a NodePool's machines.
-pub const OF_NODE_POOL: &str = "hypershift.openshift.io/nodePool";
-
-/// The label of a template or a Machine for its node's operating system.
-const OS: &str = "machine.openshift.io/os-id";
-
-/// The annotation of what the Cluster API leaves alone.
-const PAUSED: &str = "cluster.x-k8s.io/paused";
-
-/// Windows, by the label for the node's operating system.
-pub fn is_windows(metadata: &ObjectMeta) -> bool {
-    metadata.labels.get(OS).is_some_and(|os| os == "Windows")
+    let all = Vec::<Address>::deserialize(deserializer)?.into_iter();
+    let said = all.take(MAX_ADDRESSES).filter(|it| !it.address.is_empty());
+    Ok(said.map(|it| (it.kind, it.address)).collect())
 }
 
 impl Machine {
-    pub fn of(group: &'static str, object: Object<MachineSpec, Status>) -> Self {
-        let Object {
-            metadata,
-            spec,
-            status,
-        } = object;
-        let provider = status.provider_status;
-        let addresses = status.addresses.into_iter().take(MAX_ADDRESSES);
-        let addresses = addresses.filter(|address| !address.address.is_empty());
-        Self {
-            group,
-            is_deleting: metadata.is_deleting(),
-            is_windows: is_windows(&metadata),
-            role: metadata.label("machine.openshift.io/cluster-api-machine-role"),
-            // `lastUpdated` is set when the phase changes (machine-api-operator, `updateStatus` of
-            // pkg/controller/machine).
-            is_provisioned: status.phase.as_deref() == Some("Provisioned"),
-            since: status.last_updated.0,
-            phase: status.phase,
-            error_reason: status.error_reason.or(status.failure_reason),
-            error_message: status.error_message.or(status.failure_message),
-            conditions: [
-                bounded(status.conditions),
-                bounded(status.v1beta2.conditions),
-            ]
-            .concat(),
-            authority: status.authoritative_api.or(spec.authoritative_api.clone()),
-            is_paused: metadata.annotations.contains_key(PAUSED),
-            provider_conditions: bounded(provider.conditions),
-            instance: provider
-                .instance_id
-                .or(provider.instance_id_of_powervs)
-                .or(provider.vm_id)
-                .or(provider.vm_id_of_ovirt)
-                .or(provider.vm_uuid),
-            instance_state: provider
-                .instance_state
-                .or(provider.vm_state)
-                .or_else(|| metadata.annotation("machine.openshift.io/instance-state"))
-                .map(|state| printable_up_to(&without_secrets(&state), 60)),
-            provider_id: spec.provider_id.clone(),
-            addresses: addresses.map(|all| (all.kind, all.address)).collect(),
-            node: status.node_ref.name,
-            owners: metadata.owners(),
-            host: metadata.annotation("metal3.io/BareMetalHost"),
-            node_pool: metadata.annotation(OF_NODE_POOL),
-            source: Arc::new(Source::of(spec)),
-            metadata: metadata.kept(),
-            labels: metadata.labels,
-        }
-    }
-
     /// It has failed, which is final.
     pub fn is_failed(&self) -> bool {
         self.phase.as_deref() == Some("Failed")
@@ -236,8 +173,8 @@ impl Machine {
     pub fn provisioned(&self) -> Option<String> {
         let since = self.since.or(self.metadata.created);
         // One that names its Node has joined, whether that was read or not.
-        (self.is_provisioned && self.node.is_none())
-            .then(|| since.map(Moment::text).unwrap_or_default())
+        let is_provisioned = self.is_unregistered || self.phase.as_deref() == Some("Provisioned");
+        (is_provisioned && self.node.is_none()).then(|| since.map(Moment::text).unwrap_or_default())
     }
 
     /// Machines in the order in which they were made.
@@ -274,7 +211,8 @@ impl Machine {
 }
 
 /// Source of a Machine, by its own spec or that in the template of a set.
-#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(from = "MachineSpec")]
 pub struct Source {
     /// The Machine API's provider spec has all of it; the Cluster API has only the pool here.
     pub image: Image,
@@ -286,12 +224,22 @@ pub struct Source {
     pub bootstrap: Option<String>,
 }
 
-impl Source {
-    pub fn of(spec: MachineSpec) -> Self {
-        let bootstrap = spec.bootstrap.data_secret_name;
-        if let Some(Raw(provider)) = spec.provider_spec.value {
+/// The spec of a Machine, and of a template of one.
+#[derive(Deserialize)]
+struct MachineSpec {
+    #[serde(rename = "providerSpec.value")]
+    provider: Option<Raw<Map<String, Value>>>,
+    #[serde(rename = "bootstrap.dataSecretName")]
+    bootstrap: Option<String>,
+    infrastructure_ref: Reference,
+}
+
+impl From<MachineSpec> for Source {
+    fn from(spec: MachineSpec) -> Self {
+        let bootstrap = spec.bootstrap;
+        if let Some(Raw(provider)) = spec.provider {
             let provider = Value::Object(provider);
-            let kind = provider.pointer("/kind").and_then(Value::as_str);
+            let kind = provider.get("kind").and_then(Value::as_str);
             return Self {
                 image: image::read_spec(kind.unwrap_or_default(), &provider),
                 infrastructure: None,
@@ -310,7 +258,9 @@ impl Source {
             bootstrap,
         }
     }
+}
 
+impl Source {
     /// The Secret with the user data.
     pub fn secret(&self) -> Option<&str> {
         self.user_data.as_deref().or(self.bootstrap.as_deref())

@@ -1,16 +1,18 @@
 //! Sets of Machines (pure): `MachineSet` of either API, `ControlPlaneMachineSet`, `MachineDeployment`
 //! and `MachinePool`.
 
-use super::machine::{MachineSpec, OF_NODE_POOL, Source, is_windows};
-use super::metadata::{Condition, Metadata, ObjectMeta, bounded};
-use super::owner;
+use super::machine::Source;
+use super::metadata::{Condition, Metadata, conditions};
+use super::owner::owner;
+use super::readers::{is_windows, names, references};
+use crate::lenient::message_if_any;
 use crate::text;
 use serde::Deserialize;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A set of Machines.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "SetObject")]
 pub struct MachineSet {
     pub metadata: Metadata,
     pub replicas: Option<i64>,
@@ -46,76 +48,89 @@ pub struct MachineSet {
 }
 
 /// A set as the API has it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct SetObject {
+#[derive(Deserialize)]
+struct SetObject {
     api_version: String,
-    metadata: ObjectMeta,
-    spec: SetSpec,
-    status: Status,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct SetSpec {
+    metadata: Metadata,
+    #[serde(rename = "metadata.labels")]
+    labels: BTreeMap<String, String>,
+    #[serde(rename = "metadata.ownerReferences", deserialize_with = "references")]
+    owners: Vec<(String, String)>,
+    #[serde(rename = ".metadata", deserialize_with = "owner")]
+    owner: Option<String>,
+    /// It may say the architecture of the set's machines.
+    #[serde(rename = "metadata.annotations.capacity.cluster-autoscaler.kubernetes.io/labels")]
+    capacity: Option<String>,
+    #[serde(
+        rename = "metadata.annotations.hypershift.openshift.io/nodePool",
+        deserialize_with = "message_if_any"
+    )]
+    node_pool: Option<String>,
+    #[serde(rename = "spec.replicas")]
     replicas: Option<i64>,
+    #[serde(rename = "spec.state")]
     state: String,
-    strategy: Strategy,
-    rollout: Rollout,
-    template: Template,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Strategy {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Rollout {
-    strategy: Strategy,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Template {
-    metadata: ObjectMeta,
-    spec: MachineSpec,
-    machines_v1beta1_machine_openshift_io: Option<ControlPlane>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ControlPlane {
-    spec: Option<MachineSpec>,
-    failure_domains: FailureDomains,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct FailureDomains {
-    vsphere: Vec<FailureDomain>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct FailureDomain {
-    name: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Status {
-    replicas: Option<i64>,
+    #[serde(rename = "spec.strategy.type|spec.rollout.strategy.type")]
+    strategy: Option<String>,
+    #[serde(
+        rename = "spec.template.metadata.labels.machine.openshift.io/os-id",
+        deserialize_with = "is_windows"
+    )]
+    is_windows: bool,
+    #[serde(
+        rename = "spec.template.machines_v1beta1_machine_openshift_io.spec|spec.template.spec"
+    )]
+    source: Source,
+    #[serde(
+        rename = "spec.template.machines_v1beta1_machine_openshift_io.failureDomains.vsphere",
+        deserialize_with = "names"
+    )]
+    failure_domains: Vec<String>,
+    #[serde(rename = "status.replicas")]
+    replicas_now: Option<i64>,
+    #[serde(rename = "status.conditions", deserialize_with = "conditions")]
     conditions: Vec<Condition>,
-    #[serde(rename = "authoritativeAPI")]
-    authoritative_api: String,
+    #[serde(rename = "status.authoritativeAPI")]
+    authority: String,
 }
 
-/// The annotation that may say the architecture of a set's machines.
-const CAPACITY: &str = "capacity.cluster-autoscaler.kubernetes.io/labels";
+impl From<SetObject> for MachineSet {
+    fn from(object: SetObject) -> Self {
+        let SetObject {
+            owners,
+            labels,
+            capacity,
+            ..
+        } = object;
+        let is_mirror = object.authority == "ClusterAPI";
+        let is_of_machine_api = object.api_version.starts_with("machine.openshift.io/");
+        let label = |name| labels.get(name).filter(|text| !text.is_empty()).cloned();
+        Self {
+            replicas: object.replicas,
+            architecture: capacity.as_deref().and_then(architecture),
+            has_capacity_labels: capacity.is_some(),
+            source: object.source,
+            is_windows: object.is_windows,
+            replicas_now: object.replicas_now,
+            conditions: object.conditions,
+            infra: label("machine.openshift.io/cluster-api-cluster"),
+            strategy: object.strategy,
+            owner: (object.owner)
+                .or_else(|| other_writer(is_mirror, &owners).filter(|_| is_of_machine_api)),
+            is_mirror,
+            is_inactive: object.state == "Inactive",
+            is_owned: !owners.is_empty(),
+            deployment: (owners.into_iter())
+                .find(|(kind, _)| kind == "MachineDeployment")
+                .map(|(_, name)| name),
+            stream: label("machineconfiguration.openshift.io/osstream"),
+            node_pool: object.node_pool,
+            failure_domains: object.failure_domains,
+            metadata: object.metadata,
+            labels,
+        }
+    }
+}
 
 impl MachineSet {
     /// Machines that it wants.
@@ -126,55 +141,6 @@ impl MachineSet {
     /// Machines that it has.
     pub fn made(&self) -> i64 {
         self.replicas_now.unwrap_or_default()
-    }
-
-    /// `whole` is the object itself, for the signs of who writes it.
-    pub fn of(object: SetObject, whole: &Value) -> Self {
-        let SetObject {
-            api_version,
-            metadata,
-            spec,
-            status,
-        } = object;
-        let Template {
-            metadata: of_machines,
-            spec: template,
-            machines_v1beta1_machine_openshift_io: control_plane,
-        } = spec.template;
-        let ControlPlane {
-            spec: of_control_plane,
-            failure_domains,
-        } = control_plane.unwrap_or_default();
-        let owners = metadata.owners();
-        let is_mirror = status.authoritative_api == "ClusterAPI";
-        let is_of_machine_api = api_version.starts_with("machine.openshift.io/");
-        let labels = metadata.annotation(CAPACITY);
-        let domains = failure_domains.vsphere.into_iter();
-        Self {
-            replicas: spec.replicas,
-            architecture: labels.as_deref().and_then(architecture),
-            has_capacity_labels: labels.is_some(),
-            source: Source::of(of_control_plane.unwrap_or(template)),
-            is_windows: is_windows(&of_machines),
-            replicas_now: status.replicas,
-            conditions: bounded(status.conditions),
-            infra: metadata.label("machine.openshift.io/cluster-api-cluster"),
-            strategy: spec.strategy.kind.or(spec.rollout.strategy.kind),
-            owner: owner::owner(whole)
-                .or_else(|| other_writer(is_mirror, &owners).filter(|_| is_of_machine_api)),
-            is_mirror,
-            is_inactive: spec.state == "Inactive",
-            is_owned: !owners.is_empty(),
-            deployment: owners
-                .into_iter()
-                .find(|(kind, _)| kind == "MachineDeployment")
-                .map(|(_, name)| name),
-            stream: metadata.label("machineconfiguration.openshift.io/osstream"),
-            node_pool: metadata.annotation(OF_NODE_POOL),
-            failure_domains: domains.filter_map(|domain| domain.name).collect(),
-            metadata: metadata.kept(),
-            labels: metadata.labels,
-        }
     }
 }
 

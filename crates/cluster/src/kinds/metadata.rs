@@ -1,11 +1,10 @@
 //! Metadata and conditions, which objects of all kinds have (pure).
 
-use crate::lenient::{self, message};
-use crate::moment::{Moment, Time};
+use crate::lenient::{self, is_there, message};
+use crate::moment::{Moment, time};
 use crate::names::full_name;
 use crate::secrets::without_secrets;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -13,35 +12,17 @@ use std::collections::BTreeMap;
 const MAX_CONDITIONS: usize = 50;
 
 /// Metadata that is kept of every object.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub struct Metadata {
     pub namespace: String,
     pub name: String,
+    #[serde(rename = "creationTimestamp", deserialize_with = "time")]
     pub created: Option<Moment>,
 }
 
 impl Metadata {
     pub fn of(object: &Value) -> Self {
-        #[derive(Default, Deserialize)]
-        #[serde(default)]
-        struct Object {
-            metadata: Head,
-        }
-
-        #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        struct Head {
-            namespace: String,
-            name: String,
-            creation_timestamp: Time,
-        }
-
-        let Object { metadata } = lenient::known(object);
-        Self {
-            namespace: metadata.namespace,
-            name: metadata.name,
-            created: metadata.creation_timestamp.0,
-        }
+        lenient::known(object.get("metadata").unwrap_or(&Value::Null))
     }
 
     pub fn full_name(&self) -> String {
@@ -51,32 +32,19 @@ impl Metadata {
 
 /// Metadata of an object, as the API has it.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
 pub struct ObjectMeta {
-    namespace: String,
-    name: String,
-    creation_timestamp: Time,
-    deletion_timestamp: Option<IgnoredAny>,
+    /// What is kept of it.
+    #[serde(rename = ".")]
+    pub kept: Metadata,
+    #[serde(rename = "deletionTimestamp", deserialize_with = "is_there")]
+    pub is_deleting: bool,
     pub labels: BTreeMap<String, String>,
     pub annotations: BTreeMap<String, String>,
     owner_references: Vec<Reference>,
 }
 
-/// An object as the API has it, of the fields that are needed.
-#[derive(Debug, Default, Deserialize)]
-#[serde(
-    default,
-    bound = "S: Default + Deserialize<'de>, T: Default + Deserialize<'de>"
-)]
-pub struct Object<S, T> {
-    pub metadata: ObjectMeta,
-    pub spec: S,
-    pub status: T,
-}
-
 /// An object that another one names.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
 pub struct Reference {
     pub kind: Option<String>,
     pub name: Option<String>,
@@ -84,18 +52,6 @@ pub struct Reference {
 }
 
 impl ObjectMeta {
-    pub fn kept(&self) -> Metadata {
-        Metadata {
-            namespace: self.namespace.clone(),
-            name: self.name.clone(),
-            created: self.creation_timestamp.0,
-        }
-    }
-
-    pub fn is_deleting(&self) -> bool {
-        self.deletion_timestamp.is_some()
-    }
-
     /// The kind and the name of each owner.
     pub fn owners(&self) -> Vec<(String, String)> {
         let all = self.owner_references.iter();
@@ -123,7 +79,6 @@ fn said(all: &BTreeMap<String, String>, name: &str) -> Option<String> {
 
 /// A condition of an object.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
 pub struct Condition {
     #[serde(rename = "type")]
     pub kind: String,
@@ -132,21 +87,17 @@ pub struct Condition {
     pub reason: String,
     #[serde(deserialize_with = "message")]
     pub message: String,
-    #[serde(rename = "lastTransitionTime")]
-    transition: Time,
-    #[serde(rename = "lastHeartbeatTime")]
-    heartbeat: Time,
+    #[serde(rename = "lastTransitionTime", deserialize_with = "time")]
+    transition: Option<Moment>,
+    /// When its writer last looked.
+    #[serde(rename = "lastHeartbeatTime", deserialize_with = "time")]
+    pub seen: Option<Moment>,
 }
 
 impl Condition {
     /// Since when it has its status.
     pub fn since(&self) -> Option<Moment> {
-        self.transition.0
-    }
-
-    /// When its writer last looked.
-    pub fn seen(&self) -> Option<Moment> {
-        self.heartbeat.0
+        self.transition
     }
 
     pub fn is_true(&self) -> bool {
@@ -170,25 +121,11 @@ pub fn condition<'a>(all: &'a [Condition], kind: &str) -> Option<&'a Condition> 
 }
 
 /// The first conditions of an object.
-pub fn bounded(mut conditions: Vec<Condition>) -> Vec<Condition> {
-    conditions.truncate(MAX_CONDITIONS);
-    conditions
-}
-
-/// The conditions of an object of any kind.
-pub fn conditions(object: &Value) -> Vec<Condition> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Object {
-        status: Status,
-    }
-
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Status {
-        conditions: Vec<Condition>,
-    }
-
-    let Object { status } = lenient::known(object);
-    bounded(status.conditions)
+///
+/// # Errors
+/// They are no list of conditions.
+pub fn conditions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Condition>, D::Error> {
+    let mut all = Vec::deserialize(deserializer)?;
+    all.truncate(MAX_CONDITIONS);
+    Ok(all)
 }

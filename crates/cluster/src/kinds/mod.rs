@@ -25,6 +25,7 @@ pub mod node_pool;
 pub mod others;
 pub mod owner;
 pub mod platforms;
+mod readers;
 pub mod report;
 pub mod request;
 pub mod request_name;

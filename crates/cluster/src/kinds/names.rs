@@ -1,7 +1,29 @@
 //! Names and addresses that a node goes by, and whether two are the same (pure): one matcher for
 //! Machines, hosts, reports, certificate requests and logs.
 
+use serde::{Deserialize, Deserializer};
 use std::net::IpAddr;
+
+/// A network interface of a host or an agent, or an address of a Node.
+#[derive(Deserialize)]
+struct Interface {
+    ip: String,
+    address: String,
+    #[serde(rename = "ipV4Addresses")]
+    v4: Vec<String>,
+    #[serde(rename = "ipV6Addresses")]
+    v6: Vec<String>,
+}
+
+/// The IP addresses of interfaces.
+///
+/// # Errors
+/// These are none.
+pub fn ips<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpAddr>, D::Error> {
+    let all = Vec::<Interface>::deserialize(deserializer)?;
+    let texts = (all.iter()).flat_map(|it| it.v4.iter().chain(&it.v6).chain([&it.ip, &it.address]));
+    Ok(texts.filter_map(|text| ip(text)).collect())
+}
 
 /// An IP address, also with a prefix: `10.0.0.5/24`.
 pub fn ip(text: &str) -> Option<IpAddr> {

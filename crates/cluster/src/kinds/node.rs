@@ -1,22 +1,23 @@
 //! Nodes (pure).
 
-use super::machine::Address;
-use super::machine_set::architecture_name;
-use super::metadata::{Condition, Metadata, Object, ObjectMeta, condition};
-use super::names::ip;
-use crate::lenient;
+use super::metadata::{Condition, Metadata, condition};
+use super::names::ips;
+use super::readers::{architecture, is_windows};
+use crate::lenient::{self, Raw, is_there, message, message_if_any};
 use crate::moment::Moment;
 use crate::verdict::Machine as BornWith;
 use crate::version::ImageVersion;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// The most taints of a Node that are kept.
 const MAX_TAINTS: usize = 20;
 
 /// `Node`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "NodeObject")]
 pub struct Node {
     pub metadata: Metadata,
     /// Version that it says it was installed from.
@@ -50,50 +51,82 @@ pub struct Node {
     pub heartbeat: Option<Moment>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Spec {
-    #[serde(rename = "providerID")]
+/// A Node as the API has it.
+#[derive(Deserialize)]
+struct NodeObject {
+    metadata: Metadata,
+    #[serde(rename = "metadata.labels")]
+    labels: BTreeMap<String, String>,
+    /// The agent's verdict.
+    #[serde(rename = "metadata.annotations.skewguard.dev/boot-image-verdict")]
+    verdict: Raw<String>,
+    #[serde(rename = "metadata.labels.skewguard.dev/boot-image")]
+    label: Option<String>,
+    #[serde(rename = "metadata.labels.hypershift.openshift.io/nodePool")]
+    node_pool: Option<String>,
+    #[serde(rename = "metadata.labels.karpenter.sh/nodepool")]
+    karpenter_pool: Option<String>,
+    #[serde(
+        rename = "metadata.annotations.machine.openshift.io/machine",
+        deserialize_with = "is_there"
+    )]
+    is_of_machine_api: bool,
+    #[serde(
+        rename = "metadata.annotations.machine.openshift.io/machine|\
+                  metadata.annotations.cluster.x-k8s.io/machine",
+        deserialize_with = "message_if_any"
+    )]
+    machine: Option<String>,
+    #[serde(rename = "metadata.annotations.machineconfiguration.openshift.io/currentConfig")]
+    config: String,
+    #[serde(
+        rename = "metadata.annotations.machineconfiguration.openshift.io/state",
+        deserialize_with = "message_if_any"
+    )]
+    state: Option<String>,
+    #[serde(
+        rename = "metadata.annotations.machineconfiguration.openshift.io/reason",
+        deserialize_with = "message"
+    )]
+    reason: String,
+    #[serde(
+        rename = "metadata.labels.kubernetes.io/arch",
+        deserialize_with = "architecture"
+    )]
+    architecture: Option<String>,
+    #[serde(rename = "metadata.labels.topology.kubernetes.io/region")]
+    region: Option<String>,
+    #[serde(
+        rename = "metadata.labels.kubernetes.io/os",
+        deserialize_with = "is_windows"
+    )]
+    is_windows: bool,
+    #[serde(rename = "spec.providerID")]
     provider_id: Option<String>,
+    #[serde(rename = "spec.taints")]
     taints: Vec<Taint>,
+    #[serde(rename = "status.addresses", deserialize_with = "ips")]
+    addresses: Vec<IpAddr>,
+    #[serde(rename = "status.conditions")]
+    conditions: Vec<Condition>,
+    #[serde(rename = "status.nodeInfo.osImage")]
+    os_image: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Deserialize)]
 struct Taint {
     key: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Status {
-    addresses: Vec<Address>,
-    conditions: Vec<Condition>,
-    node_info: NodeInfo,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct NodeInfo {
-    os_image: String,
-}
-
 /// The agent's verdict, as an annotation of the Node has it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
 struct Verdict {
-    boot_image: BootImage,
+    #[serde(rename = "bootImage.version")]
+    version: Option<String>,
     machine: Born,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct BootImage {
-    version: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
 struct Born {
     secure_boot: Option<bool>,
     fips: Option<bool>,
@@ -103,72 +136,57 @@ struct Born {
     boot_free_mib: Option<u64>,
 }
 
+impl From<NodeObject> for Node {
+    fn from(object: NodeObject) -> Self {
+        let has_role = |role: &str| {
+            let label = format!("node-role.kubernetes.io/{role}");
+            object.labels.contains_key(&label)
+        };
+        let mut roles = ["master", "worker"].into_iter();
+        let of_role = || roles.find(|role| has_role(role)).map(str::to_owned);
+        // The label may have had to be cut; the verdict beside it has the whole version.
+        let Verdict { version, machine } = (serde_json::from_str::<Value>(&object.verdict.0))
+            .map_or_else(|_| Verdict::default(), |verdict| lenient::known(&verdict));
+        let label = object.label.filter(|label| label != "unknown");
+        let conditions = object.conditions;
+        Self {
+            version: (version.or(label)).map(|version| ImageVersion::parse(&version)),
+            node_pool: object.node_pool,
+            karpenter_pool: object.karpenter_pool,
+            pool: pool_of_config(&object.config).or_else(of_role),
+            is_of_machine_api: object.is_of_machine_api,
+            machine: object.machine,
+            architecture: object.architecture,
+            region: object.region,
+            born_with: born_with(machine),
+            provider_id: object.provider_id,
+            addresses: object.addresses,
+            ready: condition(&conditions, "Ready").cloned().map(Box::new),
+            taints: (object.taints.into_iter().take(MAX_TAINTS))
+                .filter_map(|taint| taint.key)
+                .collect(),
+            daemon: object.state.map(|state| (state, object.reason)),
+            is_control_plane: has_role("master") || has_role("control-plane"),
+            is_windows: object.is_windows,
+            // RHCOS has the same `os_id` in some releases.
+            is_of_packages: object.os_image.starts_with("Red Hat Enterprise Linux")
+                && !object.os_image.contains("CoreOS"),
+            heartbeat: (conditions.iter())
+                .filter(|condition| condition.status != "Unknown")
+                .filter_map(|condition| condition.seen)
+                .max(),
+            metadata: object.metadata,
+        }
+    }
+}
+
 /// `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`.
-fn pool_of_config(metadata: &ObjectMeta) -> Option<String> {
-    let config = metadata.annotation("machineconfiguration.openshift.io/currentConfig")?;
+fn pool_of_config(config: &str) -> Option<String> {
     let (pool, _) = config.strip_prefix("rendered-")?.rsplit_once('-')?;
     Some(pool.to_owned())
 }
 
 impl Node {
-    /// `whole` is the object itself, for the annotation with the verdict.
-    pub fn of(object: Object<Spec, Status>, whole: &Value) -> Self {
-        let Object {
-            metadata,
-            spec,
-            status,
-        } = object;
-        let has_role = |role: &str| {
-            let label = format!("node-role.kubernetes.io/{role}");
-            metadata.labels.contains_key(&label)
-        };
-        let roles = ["master", "worker"].into_iter();
-        let of_role = || roles.clone().find(|role| has_role(role)).map(str::to_owned);
-        // The label may have had to be cut; the verdict beside it has the whole version.
-        let verdict = verdict(whole);
-        let label = metadata.label("skewguard.dev/boot-image");
-        let label = label.filter(|label| label != "unknown");
-        let of_machine_api = metadata.annotation("machine.openshift.io/machine");
-        let state = metadata.annotation("machineconfiguration.openshift.io/state");
-        let reason = metadata.annotation("machineconfiguration.openshift.io/reason");
-        let os_image = &status.node_info.os_image;
-        Self {
-            version: (verdict.boot_image.version.or(label))
-                .map(|version| ImageVersion::parse(&version)),
-            node_pool: metadata.label(super::machine::OF_NODE_POOL),
-            karpenter_pool: metadata.label("karpenter.sh/nodepool"),
-            pool: pool_of_config(&metadata).or_else(of_role),
-            is_of_machine_api: of_machine_api.is_some(),
-            machine: of_machine_api.or_else(|| metadata.annotation("cluster.x-k8s.io/machine")),
-            architecture: metadata
-                .label("kubernetes.io/arch")
-                .map(|arch| architecture_name(&arch)),
-            region: metadata.label("topology.kubernetes.io/region"),
-            born_with: born_with(verdict.machine),
-            provider_id: spec.provider_id,
-            addresses: (status.addresses.iter())
-                .filter_map(|address| ip(&address.address))
-                .collect(),
-            ready: condition(&status.conditions, "Ready")
-                .cloned()
-                .map(Box::new),
-            taints: (spec.taints.into_iter().take(MAX_TAINTS))
-                .filter_map(|taint| taint.key)
-                .collect(),
-            daemon: state.map(|state| (state, reason.unwrap_or_default())),
-            is_control_plane: has_role("master") || has_role("control-plane"),
-            is_windows: metadata.label("kubernetes.io/os").as_deref() == Some("windows"),
-            // RHCOS has the same `os_id` in some releases.
-            is_of_packages: os_image.starts_with("Red Hat Enterprise Linux")
-                && !os_image.contains("CoreOS"),
-            heartbeat: (status.conditions.iter())
-                .filter(|condition| condition.status != "Unknown")
-                .filter_map(Condition::seen)
-                .max(),
-            metadata: metadata.kept(),
-        }
-    }
-
     /// Leaves out what says whether it is ready.
     pub fn without_details(mut self) -> Self {
         (self.provider_id, self.ready, self.daemon) = (None, None, None);
@@ -188,15 +206,6 @@ impl Node {
     pub fn age(&self) -> (Option<Moment>, &str) {
         (self.metadata.created, &self.metadata.name)
     }
-}
-
-/// The verdict in a Node's annotation.
-fn verdict(node: &Value) -> Verdict {
-    let text = node.pointer("/metadata/annotations/skewguard.dev~1boot-image-verdict");
-    let text = text.and_then(Value::as_str);
-    let read = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
-    read.map(|verdict| lenient::known(&verdict))
-        .unwrap_or_default()
 }
 
 /// Properties that the machine was born with, by its Node's annotation.

@@ -1,39 +1,56 @@
 //! HyperShift's `NodePool` (pure).
 
-use super::machine_set::architecture_name;
-use super::metadata::{Condition, Metadata, Object, Reference, bounded, condition};
-use super::owner;
+use super::metadata::{Condition, Metadata, condition, conditions};
+use super::owner::owner;
 use super::platforms::{audit_row, first};
+use super::readers::{architecture, names};
 use crate::lenient::Raw;
 use crate::platform::Platform;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 /// HyperShift's `NodePool`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
 pub struct NodePool {
     pub metadata: Metadata,
+    #[serde(rename = "spec.replicas")]
     pub replicas: Option<i64>,
+    #[serde(rename = "spec.arch", deserialize_with = "architecture")]
     pub architecture: Option<String>,
+    #[serde(rename = "spec.release.image")]
     pub release_image: Option<String>,
     /// The version of that.
+    #[serde(rename = "status.version")]
     pub release: Option<String>,
+    #[serde(rename = "spec.platform.type")]
     pub platform: Option<String>,
     /// The image that it names in place of its release's.
+    #[serde(rename = "spec.platform", deserialize_with = "image")]
     pub image: Option<NodePoolImage>,
+    #[serde(rename = "status.conditions", deserialize_with = "conditions")]
     pub conditions: Vec<Condition>,
     /// Machines that it wants, at least.
+    #[serde(
+        rename = "spec.replicas|spec.autoScaling.min",
+        deserialize_with = "wanted"
+    )]
     pub wanted: usize,
     /// The stream that it is pinned to.
+    #[serde(rename = "spec.osImageStream.name")]
     pub pinned: Option<String>,
     /// The ConfigMaps of `spec.config`.
+    #[serde(rename = "spec.config", deserialize_with = "names")]
     pub config: Vec<String>,
-    /// The stream of its nodes now.
+    /// The stream of its nodes now: its name, or an object that has it.
+    #[serde(rename = "status.osImageStream.name|status.osImageStream")]
     pub stream: Option<String>,
     /// `Replace` or `InPlace`.
+    #[serde(rename = "spec.management.upgradeType")]
     pub upgrade: Option<String>,
     /// Way in which `Replace` goes on: `RollingUpdate`, `OnDelete`.
+    #[serde(rename = "spec.management.replace.strategy")]
     pub strategy: Option<String>,
+    #[serde(rename = ".metadata", deserialize_with = "owner")]
     pub owner: Option<String>,
 }
 
@@ -45,58 +62,22 @@ pub struct NodePoolImage {
     pub value: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Spec {
-    replicas: Option<i64>,
-    arch: Option<String>,
-    release: Release,
-    platform: Option<Raw<Map<String, Value>>>,
-    management: Management,
-    os_image_stream: Reference,
-    config: Vec<Reference>,
-    auto_scaling: AutoScaling,
+fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let wanted = i64::deserialize(deserializer)?;
+    Ok(wanted.try_into().unwrap_or_default())
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct AutoScaling {
-    min: Option<i64>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Release {
-    image: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Management {
-    upgrade_type: Option<String>,
-    replace: Replace,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Replace {
-    strategy: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Status {
-    version: Option<String>,
-    conditions: Vec<Condition>,
-    os_image_stream: Option<Stream>,
-}
-
-/// A stream, by its name or as an object that has it.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Stream {
-    Name(String),
-    Object { name: String },
+fn image<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NodePoolImage>, D::Error> {
+    let Raw(platforms) = Raw::<Value>::deserialize(deserializer)?;
+    let image = |platform| {
+        let (field, value) = first(audit_row(platform).node_pool, &platforms)?;
+        Some(NodePoolImage {
+            platform,
+            field: format!("spec.platform.{field}"),
+            value,
+        })
+    };
+    Ok(Platform::ALL.into_iter().find_map(image))
 }
 
 /// Conditions that say whether the nodes reached Ignition's server, and are machines and healthy
@@ -109,40 +90,6 @@ const SHOWN: [&str; 4] = [
 ];
 
 impl NodePool {
-    /// `whole` is the object itself, for the signs of who writes it.
-    pub fn of(object: Object<Spec, Status>, whole: &Value) -> Self {
-        let Object {
-            metadata,
-            spec,
-            status,
-        } = object;
-        let platform = spec.platform.map(|Raw(platform)| Value::Object(platform));
-        let kind = platform.as_ref().and_then(|of| of.get("type"));
-        Self {
-            metadata: metadata.kept(),
-            wanted: (spec.replicas.or(spec.auto_scaling.min))
-                .and_then(|wanted| wanted.try_into().ok())
-                .unwrap_or_default(),
-            replicas: spec.replicas,
-            architecture: spec.arch.as_deref().map(architecture_name),
-            release_image: spec.release.image,
-            release: status.version,
-            platform: kind.and_then(Value::as_str).map(crate::text::printable),
-            image: platform.as_ref().and_then(NodePoolImage::of),
-            conditions: bounded(status.conditions),
-            upgrade: spec.management.upgrade_type,
-            strategy: spec.management.replace.strategy,
-            owner: owner::owner(whole),
-            pinned: spec.os_image_stream.name,
-            config: (spec.config.into_iter())
-                .filter_map(|config| config.name)
-                .collect(),
-            stream: status.os_image_stream.map(|stream| match stream {
-                Stream::Name(name) | Stream::Object { name } => name,
-            }),
-        }
-    }
-
     /// Conditions of its nodes, in words.
     pub fn says(&self) -> Option<String> {
         let says = |name: &&str| {
@@ -158,18 +105,5 @@ impl NodePool {
         };
         let says: Vec<String> = SHOWN.iter().filter_map(says).collect();
         (!says.is_empty()).then(|| format!("conditions: {}", says.join(", ")))
-    }
-}
-
-impl NodePoolImage {
-    fn of(platforms: &Value) -> Option<Self> {
-        Platform::ALL.into_iter().find_map(|platform| {
-            let (field, value) = first(audit_row(platform).node_pool, platforms)?;
-            Some(Self {
-                platform,
-                field: format!("spec.platform.{field}"),
-                value,
-            })
-        })
     }
 }

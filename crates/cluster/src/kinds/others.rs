@@ -1,8 +1,7 @@
 //! Objects that make no nodes of the cluster's (pure).
 
-use super::fields::{list_at, text_at};
 use crate::names::some_of;
-use serde_json::Value;
+use serde::Deserialize;
 
 /// Objects that are left out, and said to be.
 #[derive(Debug, Default)]
@@ -16,11 +15,27 @@ pub struct Others {
 /// The most images of AgentServiceConfigs that are kept.
 const MAX_OS_IMAGES: usize = 1_000;
 
+/// `AgentServiceConfig`.
+#[derive(Debug, Default, Deserialize)]
+pub struct AgentService {
+    #[serde(rename = "spec.osImages")]
+    images: Vec<OsImage>,
+}
+
+#[derive(Debug, Deserialize)]
+struct OsImage {
+    version: Option<String>,
+    openshift_version: Option<String>,
+    cpu_architecture: Option<String>,
+}
+
 impl Others {
-    /// Adds an `AgentServiceConfig`.
-    pub fn add(&mut self, object: &Value) {
-        let images = list_at(object, "/spec/osImages");
-        let images = images.iter().filter_map(os_image);
+    pub fn add(&mut self, service: AgentService) {
+        let images = service.images.into_iter().filter_map(|image| {
+            let words = [image.openshift_version, image.cpu_architecture];
+            let words: Vec<String> = words.into_iter().flatten().collect();
+            Some(format!("{} ({})", image.version?, words.join(", ")))
+        });
         let room = MAX_OS_IMAGES.saturating_sub(self.os_images.len());
         self.os_images.extend(images.take(room));
     }
@@ -39,11 +54,4 @@ impl Others {
             )
         })
     }
-}
-
-fn os_image(image: &Value) -> Option<String> {
-    let version = text_at(image, "/version")?;
-    let words = ["/openshiftVersion", "/cpuArchitecture"].map(|path| text_at(image, path));
-    let words: Vec<String> = words.into_iter().flatten().collect();
-    Some(format!("{version} ({})", words.join(", ")))
 }

@@ -4,9 +4,11 @@
 //! ("Labels and Annotations"), Hive (`hive.openshift.io/managed` of its MachineSets), Open Cluster
 //! Management (AppliedManifestWork, subscriptions, policies).
 
-use super::fields::{fields_at, list_at, str_at};
-use crate::text::printable;
-use serde_json::Value;
+use super::metadata::Reference;
+use crate::lenient::is_there;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 
 /// A tool, by how it marks what it keeps.
 struct Tool {
@@ -80,93 +82,91 @@ const NO_TOOLS: [&str; 8] = [
     "capi",
 ];
 
-/// The tool's name; `None` where the object has no sign of one.
-pub fn owner(object: &Value) -> Option<String> {
-    let owned = list_at(object, "/metadata/ownerReferences").iter();
-    let kinds = || owned.clone().filter_map(|owner| str_at(owner, "/kind"));
-    if kinds().any(|kind| kind == "AppliedManifestWork") {
-        return Some("ACM".to_owned());
+/// What the metadata of an object says of who writes it.
+#[derive(Deserialize)]
+struct Signs {
+    owner_references: Vec<Reference>,
+    annotations: BTreeMap<String, IgnoredAny>,
+    labels: BTreeMap<String, IgnoredAny>,
+    managed_fields: Vec<FieldManager>,
+    /// Both are recommended labels of Kubernetes; the second is also the older way in which Argo CD
+    /// tracks, and other tools set it, too.
+    #[serde(rename = "labels.app.kubernetes.io/managed-by")]
+    managed_by: Option<String>,
+    #[serde(rename = "labels.app.kubernetes.io/instance")]
+    application: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct FieldManager {
+    manager: String,
+    operation: String,
+    #[serde(rename = "fieldsV1", deserialize_with = "is_there")]
+    has_fields: bool,
+    /// Of a template, or of a host's, a pool's or a Machine's image.
+    #[serde(
+        rename = "fieldsV1.f:spec.f:template|fieldsV1.f:spec.f:providerSpec|fieldsV1.f:spec.f:customDeploy|\
+                  fieldsV1.f:spec.f:platform|fieldsV1.f:spec.f:release|fieldsV1.f:spec.f:image",
+        deserialize_with = "is_there"
+    )]
+    has_template: bool,
+}
+
+impl FieldManager {
+    /// Fields of the spec are its own; so where it is not said which are.
+    fn has_spec(&self) -> bool {
+        self.has_template || !self.has_fields
     }
-    let marks: Vec<String> = ["/metadata/annotations", "/metadata/labels"]
-        .into_iter()
-        .flat_map(|path| fields_at(object, path).map(|(name, _)| name))
-        .collect();
-    let managers = field_managers(object);
-    let is_of = |names: &[&str], text: &str| names.iter().any(|begin| text.starts_with(begin));
-    for tool in &TOOLS {
-        let mut entries = managers
-            .iter()
-            .filter(|entry| is_of(tool.managers, entry.name));
-        // What a tool is known to manage counts; a mark alone where that is not known.
-        if entries.clone().next().is_some() {
-            if entries.any(|entry| entry.has_spec) {
+}
+
+/// The tool's name; `None` where the object has no sign of one.
+///
+/// # Errors
+/// A sign is of another type.
+pub fn owner<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Signs::deserialize(deserializer).map(Signs::owner)
+}
+
+impl Signs {
+    fn owner(self) -> Option<String> {
+        let is_work = |owner: &Reference| owner.kind.as_deref() == Some("AppliedManifestWork");
+        if self.owner_references.iter().any(is_work) {
+            return Some("ACM".to_owned());
+        }
+        let is_of = |names: &[&str], text: &str| names.iter().any(|begin| text.starts_with(begin));
+        for tool in &TOOLS {
+            let own = |entry: &&FieldManager| is_of(tool.managers, &entry.manager);
+            let mut entries = self.managed_fields.iter().filter(own).peekable();
+            let mut marks = self.annotations.keys().chain(self.labels.keys());
+            // What a tool is known to manage counts; a mark alone where that is not known.
+            let is_owner = match entries.peek() {
+                Some(_) => entries.any(FieldManager::has_spec),
+                None => marks.any(|mark| is_of(tool.marks, mark)),
+            };
+            if is_owner {
                 return Some(tool.name.to_owned());
             }
-        } else if marks.iter().any(|mark| is_of(tool.marks, mark)) {
-            return Some(tool.name.to_owned());
         }
+        let is_applied = |entry: &&FieldManager| {
+            entry.operation == "Apply" && entry.has_spec() && !is_of(&NO_TOOLS, &entry.manager)
+        };
+        let applied = self.managed_fields.iter().find(is_applied);
+        let of = |name: String| format!("the application {name} (app.kubernetes.io/instance)");
+        applied
+            .map(|entry| format!("the field manager {}", entry.manager))
+            .or(self.managed_by)
+            .or_else(|| self.application.map(of))
     }
-    let applied = managers
-        .iter()
-        .find(|entry| entry.is_applied && entry.has_spec && !is_of(&NO_TOOLS, entry.name));
-    applied
-        .map(|entry| format!("the field manager {}", printable(entry.name)))
-        .or_else(|| managed_by(object))
-}
-
-/// `app.kubernetes.io/managed-by`, and the older way in which Argo CD tracks: both are recommended
-/// labels of Kubernetes, which other tools set, too.
-fn managed_by(object: &Value) -> Option<String> {
-    let label = |name: &str| {
-        let path = format!("/metadata/labels/app.kubernetes.io~1{name}");
-        str_at(object, &path).map(printable)
-    };
-    label("managed-by").or_else(|| {
-        label("instance").map(|name| format!("the application {name} (app.kubernetes.io/instance)"))
-    })
-}
-
-struct FieldManager<'a> {
-    name: &'a str,
-    is_applied: bool,
-    /// Fields of the spec are its own; so where it is not said which are.
-    has_spec: bool,
-}
-
-fn field_managers(object: &Value) -> Vec<FieldManager<'_>> {
-    let entries = list_at(object, "/metadata/managedFields").iter();
-    let entry = |entry| {
-        Some(FieldManager {
-            name: str_at(entry, "/manager")?,
-            is_applied: str_at(entry, "/operation") == Some("Apply"),
-            has_spec: entry.pointer("/fieldsV1").is_none_or(|fields| {
-                has_template(fields) || fields.pointer("/f:spec/f:image").is_some()
-            }),
-        })
-    };
-    entries.filter_map(entry).collect()
-}
-
-/// Tells whether the fields have something of a template, or of a host's, a pool's or a Machine's image.
-fn has_template(fields: &Value) -> bool {
-    [
-        "f:template",
-        "f:providerSpec",
-        "f:customDeploy",
-        "f:platform",
-        "f:release",
-    ]
-    .iter()
-    .any(|field| fields.pointer(&format!("/f:spec/{field}")).is_some())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::owner;
+    use crate::kinds::host::Host;
+    use crate::lenient;
     use serde_json::{Value, json};
 
     fn with(metadata: Value) -> Option<String> {
-        owner(&json!({ "metadata": metadata }))
+        lenient::known::<Host>(&json!({ "metadata": metadata })).owner
     }
 
     #[test]

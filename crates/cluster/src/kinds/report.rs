@@ -1,32 +1,38 @@
 //! Reports of nodes that did not join (pure).
 
-use super::metadata::{Metadata, ObjectMeta};
+use super::metadata::Metadata;
 use super::names;
 use crate::lenient::message;
-use crate::moment::{Moment, Time};
-use serde::Deserialize;
-use serde_json::Value;
-use std::borrow::Cow;
+use crate::moment::{Moment, time};
+use serde::{Deserialize, Deserializer};
 
 /// A `BootImageReport`: a claim of whoever has the bootstrap identity.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
 pub struct Report {
     pub metadata: Metadata,
+    #[serde(rename = "report.observedAt", deserialize_with = "time")]
     observed: Option<Moment>,
+    // Agents before 0.1.0 had a verdict in one word.
+    #[serde(rename = "report.verdict.verdict|")]
     pub verdict: String,
+    #[serde(rename = "report.verdict.action|")]
     pub action: String,
+    #[serde(rename = "report.verdict.reason|")]
     pub reason: String,
+    #[serde(rename = "report.verdict.message|", deserialize_with = "message")]
     pub message: String,
     /// The version of the boot image.
+    #[serde(rename = "report.verdict.bootImage.version|report.bootImage.version")]
     pub version: Option<String>,
+    #[serde(rename = "report.progress")]
     pub progress: Option<Progress>,
     /// Addresses, host name and product UUID, as [`names::normal`] has them.
+    #[serde(rename = "report.node", deserialize_with = "names_of")]
     pub names: Vec<String>,
 }
 
 /// The state of a first boot, by the node's own claim.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
 pub struct Progress {
     pub phase: String,
     pub cause: String,
@@ -35,49 +41,22 @@ pub struct Progress {
     pub minutes: u64,
 }
 
-/// A report as the API has it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct ReportObject {
-    metadata: ObjectMeta,
-    report: Content,
-}
+/// The names of a node, by its report.
+fn names_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Reporter {
+        hostname: String,
+        #[serde(rename = "productUUID")]
+        product_uuid: String,
+        addresses: Vec<String>,
+    }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Content {
-    observed_at: Time,
-    verdict: Verdict,
-    // Agents before 0.1.0 had no verdict of its own.
-    boot_image: BootImage,
-    progress: Option<Progress>,
-    node: Reporter,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Verdict {
-    verdict: String,
-    action: String,
-    reason: String,
-    #[serde(deserialize_with = "message")]
-    message: String,
-    boot_image: BootImage,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct BootImage {
-    version: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Reporter {
-    hostname: Option<String>,
-    #[serde(rename = "productUUID")]
-    product_uuid: Option<String>,
-    addresses: Vec<String>,
+    let node = Reporter::deserialize(deserializer)?;
+    let all = [node.hostname, node.product_uuid]
+        .into_iter()
+        .chain(node.addresses);
+    let said = all.filter(|name| !name.is_empty());
+    Ok(said.map(|name| names::normal(&name)).collect())
 }
 
 /// A text of the agent without its hint at `oc skewguard why`.
@@ -87,39 +66,6 @@ pub fn without_hint(text: &str) -> String {
 }
 
 impl Report {
-    /// The object without a verdict in one word, as agents before 0.1.0 had it.
-    pub fn with_a_verdict(object: &Value) -> Cow<'_, Value> {
-        let verdict = object.pointer("/report/verdict");
-        if !verdict.is_some_and(Value::is_string) {
-            return Cow::Borrowed(object);
-        }
-        let mut object = object.clone();
-        if let Some(report) = object.get_mut("report").and_then(Value::as_object_mut) {
-            report.remove("verdict");
-        }
-        Cow::Owned(object)
-    }
-
-    pub fn of(object: ReportObject) -> Self {
-        let ReportObject { metadata, report } = object;
-        let Content { verdict, node, .. } = report;
-        let names = (node.hostname.iter())
-            .chain(&node.product_uuid)
-            .chain(&node.addresses)
-            .filter(|name| !name.is_empty());
-        Self {
-            metadata: metadata.kept(),
-            observed: report.observed_at.0,
-            names: names.map(|name| names::normal(name)).collect(),
-            version: verdict.boot_image.version.or(report.boot_image.version),
-            verdict: verdict.verdict,
-            action: verdict.action,
-            reason: verdict.reason,
-            message: verdict.message,
-            progress: report.progress,
-        }
-    }
-
     /// When it was made: the server's clock, not the node's.
     pub fn at(&self) -> Option<Moment> {
         self.metadata.created.or(self.observed)

@@ -1,7 +1,7 @@
 //! Certificate requests of nodes (pure).
 
 use super::certificate::Validity;
-use super::metadata::{Condition, Object, bounded, condition};
+use super::metadata::{Condition, Metadata, condition, conditions};
 use super::names::normal;
 use super::request_name::{NODE_USER, node_of_request};
 use crate::lenient::Raw;
@@ -28,43 +28,43 @@ pub struct CertificateRequest {
     pub denied: Option<String>,
 }
 
+/// A request as the API has it.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Spec {
-    signer_name: String,
+pub struct RequestObject {
+    metadata: Metadata,
+    #[serde(rename = "spec.signerName")]
+    signer: String,
+    #[serde(rename = "spec.username")]
     username: Raw<String>,
+    #[serde(rename = "spec.request")]
     request: Option<Raw<String>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Status {
+    #[serde(rename = "status.certificate")]
     certificate: Option<Raw<String>>,
+    #[serde(rename = "status.conditions", deserialize_with = "conditions")]
     conditions: Vec<Condition>,
 }
 
 impl CertificateRequest {
     /// `None` for one that is not a node's, or has no name.
-    pub fn of(object: Object<Spec, Status>) -> Option<Self> {
-        let Object {
+    pub fn of(object: RequestObject) -> Option<Self> {
+        let RequestObject {
             metadata,
-            spec,
-            status,
+            username: Raw(username),
+            conditions,
+            ..
         } = object;
-        let metadata = metadata.kept();
-        let is_client = match &*spec.signer_name {
+        let is_client = match &*object.signer {
             "kubernetes.io/kube-apiserver-client-kubelet" => true,
             "kubernetes.io/kubelet-serving" => false,
             _ => return None,
         };
-        let is_first = is_client && !spec.username.0.starts_with(NODE_USER);
-        let node = match spec.username.0.strip_prefix(NODE_USER) {
+        let is_first = is_client && !username.starts_with(NODE_USER);
+        let node = match username.strip_prefix(NODE_USER) {
             Some(node) => Some(printable(node)),
-            None => spec.request.and_then(|Raw(text)| node_of_request(&text)),
+            None => object.request.and_then(|Raw(text)| node_of_request(&text)),
         };
-        let conditions = bounded(status.conditions);
         let denied = condition(&conditions, "Denied").or_else(|| condition(&conditions, "Failed"));
-        let certificate = status.certificate.map(|Raw(text)| text);
+        let certificate = object.certificate.map(|Raw(text)| text);
         (!metadata.name.is_empty()).then(|| Self {
             name: metadata.name,
             created: metadata.created,

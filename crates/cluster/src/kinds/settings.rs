@@ -1,12 +1,14 @@
 //! A cluster's own settings of boot images: MachineConfiguration and Provisioning (pure).
 
-use super::fields::{fields_at, list_at, str_at, text_at};
 use super::groups::MACHINE_API;
-use super::metadata::Condition;
+use super::metadata::{Condition, condition, conditions};
+use crate::lenient::{self, Raw, is_there};
+use crate::moment::Moment;
 use crate::text::KEPT_MAX;
 use crate::version::{OcpMinor, Release};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -30,52 +32,103 @@ pub struct ClusterSkew {
 }
 
 /// Value of the MachineConfiguration `cluster`, before it is compared with anything.
-pub fn skew(object: &Value) -> Option<ClusterSkew> {
-    let status = object
-        .pointer("/status/bootImageSkewEnforcementStatus")
-        .filter(|status| status.is_object())?;
-    let versions = status
-        .pointer("/manual")
-        .or_else(|| status.pointer("/automatic"))
-        .unwrap_or(&Value::Null);
-    Some(ClusterSkew {
-        mode: text_at(status, "/mode").unwrap_or_else(|| "unknown".to_owned()),
-        rhcos_version: text_at(versions, "/rhcosVersion"),
-        ocp_version: text_at(versions, "/ocpVersion"),
-        older_in_use: None,
-    })
-}
-
-/// The release of the next update, by ClusterVersion `version`: of the one that is under way, else
-/// the newest that is offered, also under conditions (openshift/api `config/v1`, 4.22:
-/// `history`, the newest first, `availableUpdates`, which may be null, and `conditionalUpdates`).
-pub fn next_update(object: &Value) -> Option<String> {
-    let history = list_at(object, "/status/history");
-    let is = |state| move |entry: &&Value| str_at(entry, "/state") == Some(state);
-    let is_installed = history.iter().any(|entry| is("Completed")(&entry));
-    if let Some(current) = history.first().filter(is("Partial"))
-        && is_installed
-    {
-        return text_at(current, "/version");
+fn skew<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ClusterSkew>, D::Error> {
+    #[derive(Deserialize)]
+    struct Status {
+        mode: Option<String>,
+        #[serde(rename = "manual.rhcosVersion|automatic.rhcosVersion")]
+        rhcos_version: Option<String>,
+        #[serde(rename = "manual.ocpVersion|automatic.ocpVersion")]
+        ocp_version: Option<String>,
     }
-    let available = list_at(object, "/status/availableUpdates").iter();
-    let conditional = list_at(object, "/status/conditionalUpdates").iter();
-    let offered = available
-        .filter_map(|release| text_at(release, "/version"))
-        .chain(conditional.filter_map(|update| text_at(update, "/release/version")));
-    let offered: Vec<(Release, String)> = offered
-        .filter_map(|version| Some((version.parse().ok()?, version)))
-        .collect();
-    // Of candidates for one release the operator lists the newest first.
-    let newest = offered
-        .into_iter()
-        .rev()
-        .max_by_key(|(release, _)| *release);
-    newest.map(|(_, version)| version)
+
+    let status = Option::<Status>::deserialize(deserializer)?;
+    Ok(status.map(|status| ClusterSkew {
+        mode: status.mode.unwrap_or_else(|| "unknown".to_owned()),
+        rhcos_version: status.rhcos_version,
+        ocp_version: status.ocp_version,
+        older_in_use: None,
+    }))
 }
 
-/// The releases that a cluster has had, by ClusterVersion `version` (openshift/api `config/v1`,
-/// `UpdateHistory`, the newest first).
+/// ClusterVersion `version` (openshift/api `config/v1`, 4.22).
+#[derive(Debug, Default, Deserialize)]
+pub struct Version {
+    #[serde(rename = "status.desired.version")]
+    pub release: Option<String>,
+    #[serde(rename = "status.desired.architecture")]
+    pub architecture: String,
+    #[serde(rename = "spec.clusterID")]
+    pub cluster_id: Option<String>,
+    /// The newest first.
+    #[serde(rename = "status.history")]
+    history: Vec<Update>,
+    #[serde(rename = "status.availableUpdates")]
+    available: Vec<Update>,
+    #[serde(rename = "status.conditionalUpdates")]
+    conditional: Vec<Update>,
+}
+
+/// An update that was, or one that is offered, also under conditions.
+#[derive(Debug, Deserialize)]
+struct Update {
+    state: String,
+    #[serde(rename = "version|release.version")]
+    version: Option<String>,
+    completion_time: Option<String>,
+}
+
+impl Update {
+    fn is_completed(&self) -> bool {
+        self.state == "Completed"
+    }
+}
+
+impl Version {
+    /// The release of the next update: of the one that is under way, else the newest that is offered.
+    pub fn next_update(&self) -> Option<String> {
+        let is_installed = self.history.iter().any(Update::is_completed);
+        if let Some(current) = self.history.first()
+            && is_installed
+            && current.state == "Partial"
+        {
+            return current.version.clone();
+        }
+        let offered = self.available.iter().chain(&self.conditional);
+        let offered = offered.filter_map(|update| update.version.as_ref());
+        let offered: Vec<(Release, &String)> = offered
+            .filter_map(|version| Some((version.parse().ok()?, version)))
+            .collect();
+        // Of candidates for one release the operator lists the newest first.
+        let newest = offered
+            .into_iter()
+            .rev()
+            .max_by_key(|(release, _)| *release);
+        newest.map(|(_, version)| version.clone())
+    }
+
+    /// The releases that the cluster has had.
+    pub fn history(&self) -> History {
+        let all = &self.history;
+        let version = |update: &Update| update.version.clone();
+        let newest = all.first();
+        let is_it = |newest: &&Update| newest.is_completed() && newest.version == self.release;
+        let over = newest.filter(is_it);
+        let before = all.iter().find(|update| update.is_completed());
+        let oldest = all.iter().rfind(|update| update.is_completed());
+        History {
+            installed: oldest.or(all.last()).and_then(version),
+            running: match before {
+                Some(before) if over.is_none() => version(before),
+                _ => self.release.clone(),
+            },
+            is_updating: newest.is_some() && over.is_none(),
+            completed: over.and_then(|newest| newest.completion_time.clone()),
+        }
+    }
+}
+
+/// The releases that a cluster has had, by ClusterVersion `version`.
 #[derive(Debug, Default)]
 pub struct History {
     /// The release that it was installed as (machine-config-operator, `GetOCPInstallVersion`: the
@@ -89,117 +142,114 @@ pub struct History {
 }
 
 impl History {
-    pub fn of(object: &Value) -> Self {
-        let all = list_at(object, "/status/history");
-        let is_completed = |entry: &&Value| str_at(entry, "/state") == Some("Completed");
-        let version = |entry: &Value| text_at(entry, "/version");
-        let desired = text_at(object, "/status/desired/version");
-        let newest = all.first();
-        let is_over =
-            newest.is_some_and(|newest| is_completed(&newest) && version(newest) == desired);
-        let before = all.iter().find(is_completed);
-        Self {
-            installed: (all.iter().rfind(is_completed))
-                .or(all.last())
-                .and_then(version),
-            running: match before {
-                Some(before) if !is_over => version(before),
-                _ => desired,
-            },
-            is_updating: newest.is_some() && !is_over,
-            completed: newest
-                .filter(|_| is_over)
-                .and_then(|newest| text_at(newest, "/completionTime")),
-        }
-    }
-
     /// The minor release whose operators run.
     pub fn running_minor(&self) -> Option<OcpMinor> {
         Some(self.running.as_ref()?.parse::<Release>().ok()?.minor)
     }
 }
 
-/// `Provisioning` of metal3.io: from where bare metal hosts get their image.
-#[derive(Debug)]
+/// `Provisioning` of metal3.io: from where bare metal hosts get their image, instead of what comes with the
+/// release (cluster-baremetal-operator, `ProvisioningSpec`).
+#[derive(Debug, Default, Deserialize)]
 pub struct Provisioning {
-    /// The fields that name images, instead of those that come with the release
-    /// (cluster-baremetal-operator, `ProvisioningSpec`).
-    pub image_fields: Vec<&'static str>,
+    #[serde(
+        rename = "spec.provisioningOSDownloadURL",
+        deserialize_with = "is_there"
+    )]
+    has_disk: bool,
+    #[serde(rename = "spec.preProvisioningOSDownloadURLs")]
+    live: BTreeMap<String, String>,
 }
 
 impl Provisioning {
-    pub fn of(object: &Value) -> Self {
-        let has_disk = str_at(object, "/spec/provisioningOSDownloadURL").is_some();
-        let has_live = fields_at(object, "/spec/preProvisioningOSDownloadURLs")
-            .any(|(_, url)| url.as_str().is_some_and(|url| !url.is_empty()));
-        let disk = has_disk.then_some("spec.provisioningOSDownloadURL");
-        let live = has_live.then_some("spec.preProvisioningOSDownloadURLs");
-        Self {
-            image_fields: disk.into_iter().chain(live).collect(),
-        }
+    /// The fields that name images.
+    pub fn image_fields(&self) -> Vec<&'static str> {
+        let has_live = self.live.values().any(|url| !url.is_empty());
+        let fields = [
+            (self.has_disk, "spec.provisioningOSDownloadURL"),
+            (has_live, "spec.preProvisioningOSDownloadURLs"),
+        ];
+        let named = fields.into_iter().filter(|(is_named, _)| *is_named);
+        named.map(|(_, field)| field).collect()
     }
 
     pub fn has_own_images(&self) -> bool {
-        !self.image_fields.is_empty()
+        !self.image_fields().is_empty()
     }
 }
 
-/// Which boot images the cluster keeps up to date itself: `managedBootImagesStatus`, else
-/// `managedBootImages`, of MachineConfiguration `cluster`.
-#[derive(Debug, Default)]
-pub struct ManagedBootImages {
-    /// The selection by API group and resource, such as `machine.openshift.io`, `machinesets`.
-    managers: BTreeMap<(String, String), Selection>,
-    /// The entries of the spec.
-    entries: Vec<Value>,
+/// MachineConfiguration `cluster`.
+#[derive(Debug, Default, Deserialize)]
+pub struct Configuration {
+    #[serde(rename = "metadata.name")]
+    pub name: String,
+    #[serde(
+        rename = "status.bootImageSkewEnforcementStatus",
+        deserialize_with = "skew"
+    )]
+    pub skew: Option<ClusterSkew>,
+    #[serde(rename = ".")]
+    pub managed: ManagedBootImages,
+    #[serde(rename = "status.conditions", deserialize_with = "conditions")]
+    pub conditions: Vec<Condition>,
 }
 
-#[derive(Debug)]
-enum Selection {
-    All,
-    None,
-    /// Sets with all of these labels; `None` where the selector has more than labels to match.
-    Partial(Option<Vec<(String, String)>>),
+/// Which boot images the cluster keeps up to date itself: `managedBootImagesStatus`, else
+/// `managedBootImages`, of MachineConfiguration `cluster`. Without the field nothing is managed: releases that
+/// manage images by default write that to the status.
+#[derive(Debug, Default, Deserialize)]
+pub struct ManagedBootImages {
+    #[serde(rename = "status.managedBootImagesStatus.machineManagers|\
+                  spec.managedBootImages.machineManagers")]
+    managers: Vec<Manager>,
+    /// The entries of the spec.
+    #[serde(rename = "spec.managedBootImages.machineManagers")]
+    entries: Raw<Vec<Value>>,
+}
+
+/// The selection of an API group and resource, such as `machine.openshift.io`, `machinesets`.
+#[derive(Debug, Default, Deserialize)]
+struct Manager {
+    api_group: Option<String>,
+    resource: String,
+    #[serde(rename = "selection.mode")]
+    mode: String,
+    /// Of some of them: those with all of these labels.
+    #[serde(rename = "selection.partial.machineResourceSelector.matchLabels")]
+    labels: BTreeMap<String, String>,
+    #[serde(rename = "selection.partial.machineResourceSelector.matchExpressions")]
+    expressions: Vec<IgnoredAny>,
+}
+
+impl Manager {
+    fn group(&self) -> &str {
+        self.api_group.as_deref().unwrap_or(MACHINE_API)
+    }
+
+    fn is_of(&self, group: &str, resource: &str) -> bool {
+        self.group() == group && self.resource == resource
+    }
+
+    fn mode(&self) -> &'static str {
+        match &*self.mode {
+            "All" => "All",
+            "None" => "None",
+            _ => "Partial",
+        }
+    }
 }
 
 impl ManagedBootImages {
-    /// Without the field nothing is managed: releases that manage images by default write that to
-    /// the status.
-    pub fn of(object: &Value) -> Self {
-        let list = ["/status/managedBootImagesStatus", "/spec/managedBootImages"]
-            .into_iter()
-            .find_map(|path| object.pointer(&format!("{path}/machineManagers")))
-            .unwrap_or(&Value::Null);
-        let manager = |manager: &Value| {
-            let selector = "/selection/partial/machineResourceSelector";
-            let selection = match str_at(manager, "/selection/mode")? {
-                "All" => Selection::All,
-                "None" => Selection::None,
-                _ => {
-                    let is_plain =
-                        list_at(manager, &format!("{selector}/matchExpressions")).is_empty();
-                    let path = format!("{selector}/matchLabels");
-                    let labels = fields_at(manager, &path)
-                        .filter_map(|(name, value)| Some((name, text_at(value, "")?)));
-                    Selection::Partial(is_plain.then(|| labels.collect()))
-                }
-            };
-            Some((key(manager)?, selection))
-        };
-        let entries = list_at(object, "/spec/managedBootImages/machineManagers");
-        Self {
-            managers: list_at(list, "").iter().filter_map(manager).collect(),
-            entries: entries.to_vec(),
-        }
+    fn managers(&self) -> impl DoubleEndedIterator<Item = &Manager> {
+        let is_one = |manager: &&Manager| !(manager.resource.is_empty() || manager.mode.is_empty());
+        self.managers.iter().filter(is_one)
     }
 
     /// The command with which the cluster keeps the images of all objects of a resource, and of the
     /// others as before: a merge patch replaces the list as a whole.
     pub fn command(&self, group: &str, resource: &str) -> Option<String> {
-        let is_other = |entry: &&Value| {
-            key(entry).is_none_or(|key| (key.0.as_str(), key.1.as_str()) != (group, resource))
-        };
-        let others = self.entries.iter().filter(is_other).cloned();
+        let is_other = |entry: &&Value| !lenient::known::<Manager>(entry).is_of(group, resource);
+        let others = self.entries.0.iter().filter(is_other).cloned();
         let new =
             json!({ "resource": resource, "apiGroup": group, "selection": { "mode": "All" } });
         let managers: Vec<Value> = others.chain([new]).collect();
@@ -218,43 +268,28 @@ impl ManagedBootImages {
         resource: &str,
         labels: &BTreeMap<String, String>,
     ) -> Option<bool> {
-        match self.managers.get(&(group.to_owned(), resource.to_owned())) {
-            None | Some(Selection::None) => Some(false),
-            Some(Selection::All) => Some(true),
-            Some(Selection::Partial(wanted)) => wanted.as_ref().map(|wanted| {
-                wanted
-                    .iter()
-                    .all(|(name, value)| labels.get(name) == Some(value))
+        let found = (self.managers().rev()).find(|manager| manager.is_of(group, resource));
+        found.map_or(Some(false), |manager| match manager.mode() {
+            "All" => Some(true),
+            "None" => Some(false),
+            _ => (manager.expressions.is_empty()).then(|| {
+                let mut wanted = manager.labels.iter();
+                wanted.all(|(name, value)| labels.get(name) == Some(value))
             }),
-        }
+        })
     }
 
     /// `All`, `Partial` or `None` of each resource; those of other groups than the Machine API's have
     /// their group behind them.
     pub fn modes(&self) -> BTreeMap<String, &'static str> {
-        let mode = |selection: &Selection| match selection {
-            Selection::All => "All",
-            Selection::None => "None",
-            Selection::Partial(_) => "Partial",
+        let name = |manager: &Manager| match (manager.group(), &manager.resource) {
+            (MACHINE_API, resource) => resource.clone(),
+            (group, resource) => format!("{resource}.{group}"),
         };
-        self.managers
-            .iter()
-            .map(|((group, resource), selection)| {
-                let name = if group == MACHINE_API {
-                    resource.clone()
-                } else {
-                    format!("{resource}.{group}")
-                };
-                (name, mode(selection))
-            })
+        self.managers()
+            .map(|manager| (name(manager), manager.mode()))
             .collect()
     }
-}
-
-/// API group and resource of an entry of `machineManagers`.
-fn key(manager: &Value) -> Option<(String, String)> {
-    let group = text_at(manager, "/apiGroup").unwrap_or_else(|| MACHINE_API.to_owned());
-    Some((group, text_at(manager, "/resource")?))
 }
 
 /// The Machine Config Operator's own words on its updates of boot images: the conditions of
@@ -278,36 +313,30 @@ pub struct Degraded {
 }
 
 impl BootImageConditions {
-    pub fn of(object: &Value) -> Self {
-        let all = list_at(object, "/status/conditions");
-        let is_true = |name: &str| {
-            all.iter().find(|condition| {
-                str_at(condition, "/type") == Some(name)
-                    && str_at(condition, "/status") == Some("True")
-            })
-        };
-        let (progressing, degraded) = ("BootImageUpdateProgressing", "BootImageUpdateDegraded");
-        let is_over = |condition: &&Value| {
-            str_at(condition, "/type") == Some(progressing)
-                && str_at(condition, "/status") == Some("False")
-        };
-        let says = |condition: &Value| {
-            let (name, status) = (str_at(condition, "/type")?, text_at(condition, "/status")?);
-            let message = text_at(condition, "/message").unwrap_or_default();
-            let since = text_at(condition, "/lastTransitionTime");
+    pub fn of(all: &[Condition]) -> Self {
+        let [progressing, degraded] = ["BootImageUpdateProgressing", "BootImageUpdateDegraded"];
+        let found = |kind, status| condition(all, kind).filter(|found| found.status == status);
+        let since = |found: &Condition| found.since().map(Moment::text);
+        let own = all
+            .iter()
+            .filter(|own| [progressing, degraded].contains(&&*own.kind));
+        let says = |Condition {
+                        kind,
+                        status,
+                        message,
+                        ..
+                    }: &Condition,
+                    since: Option<String>| {
             let since = since.map_or_else(String::new, |since| format!(" since {since}"));
-            [progressing, degraded]
-                .contains(&name)
-                .then(|| format!("{name}={status}{since}: \"{message}\""))
+            format!("{kind}={status}{since}: \"{message}\"")
         };
         Self {
-            updated: (all.iter().find(is_over))
-                .and_then(|condition| text_at(condition, "/lastTransitionTime")),
-            says: all.iter().filter_map(says).collect(),
-            is_progressing: is_true(progressing).is_some(),
-            degraded: is_true("BootImageUpdateDegraded").map(|condition| Degraded {
-                since: text_at(condition, "/lastTransitionTime"),
-                message: text_at(condition, "/message").unwrap_or_default(),
+            updated: found(progressing, "False").and_then(since),
+            says: own.map(|own| says(own, since(own))).collect(),
+            is_progressing: found(progressing, "True").is_some(),
+            degraded: found(degraded, "True").map(|found| Degraded {
+                since: since(found),
+                message: found.message.clone(),
             }),
         }
     }
@@ -403,7 +432,7 @@ mod tests {
         let object = json!({ "spec": { "managedBootImages": { "machineManagers": [
             { "resource": "machinesets", "apiGroup": "machine.openshift.io", "selection": { "mode": "None" } },
             { "resource": "machinesets", "apiGroup": "cluster.x-k8s.io", "selection": { "mode": "All" } } ] } } });
-        let managed = ManagedBootImages::of(&object);
+        let managed: ManagedBootImages = lenient::known(&object);
         assert_eq!(
             managed.command(MACHINE_API, "machinesets").unwrap(),
             "oc patch machineconfiguration cluster --type merge -p '{\"spec\":{\"managedBootImages\":{\"machineManagers\":[\

@@ -7,7 +7,9 @@
 
 use super::fields::{list_at, str_at, text_at};
 use super::platforms::audit_row;
+use crate::lenient;
 use crate::platform::Platform;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// Site of an image, by what a spec says beside its image field.
@@ -24,13 +26,17 @@ pub struct Site {
     pub chooser: Option<&'static str>,
 }
 
-/// Place of a VM on vSphere.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// Place of a VM on vSphere, by a workspace or a failure domain.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct Workspace {
     pub server: String,
+    #[serde(rename = "datacenter|topology.datacenter")]
     pub datacenter: String,
+    #[serde(rename = "datastore|topology.datastore")]
     pub datastore: String,
+    #[serde(rename = "resourcePool|topology.resourcePool")]
     pub resource_pool: String,
+    #[serde(rename = "vmGroup|zoneAffinity.hostGroup.vmGroup")]
     pub vm_group: String,
 }
 
@@ -43,9 +49,9 @@ impl Site {
             security_type: (platform == Platform::Azure)
                 .then(|| security_type(spec))
                 .flatten(),
-            workspace: (platform == Platform::VSphere)
-                .then(|| Workspace::of(spec))
-                .flatten(),
+            workspace: (spec.get("workspace"))
+                .filter(|_| platform == Platform::VSphere)
+                .map(lenient::known),
             chooser: (platform == Platform::Aws && image.is_empty())
                 .then(|| chooser(spec))
                 .flatten(),
@@ -66,20 +72,6 @@ impl Site {
         let both = self.scope.iter().zip(&other.scope);
         both.filter_map(|(own, other)| own.as_ref().zip(other.as_ref()))
             .all(|(own, other)| own == other)
-    }
-}
-
-impl Workspace {
-    fn of(spec: &Value) -> Option<Self> {
-        let of = spec.pointer("/workspace")?;
-        let text = |path| text_at(of, path).unwrap_or_default();
-        Some(Self {
-            server: text("/server"),
-            datacenter: text("/datacenter"),
-            datastore: text("/datastore"),
-            resource_pool: text("/resourcePool"),
-            vm_group: text("/vmGroup"),
-        })
     }
 }
 

@@ -1,13 +1,15 @@
 //! The images of the cluster's own release: CoreOS stream metadata, as the ConfigMap
 //! `coreos-bootimages` holds it (pure).
 
-use super::fields::{fields_at, str_at, text_at};
 use super::image::Image;
 use super::platforms::URN;
+use crate::lenient;
 use crate::platform::Platform;
 use crate::version::ImageVersion;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An image of the cluster's own release.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,11 +85,10 @@ pub fn images_of_streams(text: &str) -> Result<Vec<OwnImage>, String> {
     for document in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
         let stream = document.map_err(|error| format!("is not JSON: {error}"))?;
         let before = images.len();
-        if stream.pointer("/architectures").is_some() {
-            images.extend(stream_images(None, &stream));
+        if stream.get("architectures").is_some() {
+            images.extend(stream_images(None, lenient::known(&stream)));
         } else {
-            let streams = fields_at(&stream, "");
-            images.extend(streams.flat_map(|(name, stream)| stream_images(Some(&name), stream)));
+            images.extend(images_by_name(&stream));
         }
         if images.len() == before {
             return Err("is not stream metadata".to_owned());
@@ -104,104 +105,126 @@ pub fn images_of_streams(text: &str) -> Result<Vec<OwnImage>, String> {
 
 /// The images in the ConfigMap's `streams`, which OpenShift has from 5.0 on, and what its `stream`
 /// has beside them: before 5.0 all, later one of the named streams once more.
-pub fn own_images(config_map: &Value) -> serde_json::Result<Vec<OwnImage>> {
-    let read = |path| str_at(config_map, path).map_or(Ok(Value::Null), serde_json::from_str);
-    let (stream, streams): (Value, Value) = (read("/data/stream")?, read("/data/streams")?);
-    let mut images: Vec<OwnImage> = fields_at(&streams, "")
-        .flat_map(|(name, stream)| stream_images(Some(&name), stream))
-        .collect();
+pub fn own_images(data: &BTreeMap<String, String>) -> serde_json::Result<Vec<OwnImage>> {
+    let read = |name| (data.get(name)).map_or(Ok(Value::Null), |text| serde_json::from_str(text));
+    let (stream, streams) = (read("stream")?, read("streams")?);
+    let mut images: Vec<OwnImage> = images_by_name(&streams).collect();
     let unnamed = |own: &OwnImage| OwnImage {
         stream: None,
         ..own.clone()
     };
     let named: BTreeSet<OwnImage> = images.iter().map(unnamed).collect();
-    images.extend(
-        stream_images(None, &stream)
-            .into_iter()
-            .filter(|own| !named.contains(own)),
-    );
+    let own = stream_images(None, lenient::known(&stream)).filter(|own| !named.contains(own));
+    images.extend(own);
     Ok(images)
 }
 
-fn stream_images(name: Option<&str>, stream: &Value) -> Vec<OwnImage> {
-    fields_at(stream, "/architectures")
-        .flat_map(|(architecture, value)| architecture_images(name, &architecture, value))
-        .collect()
+/// Stream metadata, as far as it names images.
+#[derive(Default, Deserialize)]
+struct Stream {
+    architectures: BTreeMap<String, Architecture>,
 }
 
-/// Plan and generation, URN and version of each image of Azure's marketplace.
-fn offers(architecture: &Value) -> impl Iterator<Item = (String, String, String)> {
-    let plans = fields_at(architecture, MARKETPLACE);
-    let offers = plans.flat_map(|(plan, generations)| {
-        let generations = fields_at(generations, "");
-        generations.map(move |(generation, fields)| (format!("{plan}/{generation}"), fields))
-    });
-    offers.filter_map(|(offer, fields)| {
-        let parts = URN.map(|part| text_at(fields, &format!("/{part}")));
-        let parts: Vec<String> = parts.into_iter().collect::<Option<_>>()?;
-        Some((offer, parts.join(":"), parts.into_iter().next_back()?))
+#[derive(Deserialize)]
+struct Architecture {
+    /// Images of Azure's marketplace, by plan and generation (openshift/installer,
+    /// `data/data/coreos/marketplace`).
+    #[serde(rename = "rhel-coreos-extensions.marketplace.azure")]
+    plans: BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>>,
+    images: BTreeMap<String, IgnoredAny>,
+    #[serde(rename = "images.aws.regions")]
+    regions: BTreeMap<String, Published>,
+    #[serde(rename = "images.gcp")]
+    gcp: Published,
+    artifacts: BTreeMap<String, Published>,
+}
+
+/// What is published of a release: an image of a cloud, or a file.
+#[derive(Deserialize)]
+struct Published {
+    release: Option<String>,
+    image: Option<String>,
+    project: Option<String>,
+    name: Option<String>,
+}
+
+fn images_by_name(streams: &Value) -> impl Iterator<Item = OwnImage> {
+    let streams: BTreeMap<String, Stream> = lenient::known(streams);
+    let all = streams.into_iter();
+    all.flat_map(|(name, stream)| stream_images(Some(name), stream))
+}
+
+fn stream_images(name: Option<String>, stream: Stream) -> impl Iterator<Item = OwnImage> {
+    let all = stream.architectures.into_iter();
+    all.flat_map(move |(architecture, of)| {
+        let own = |platform| OwnImage {
+            platform,
+            architecture: architecture.clone(),
+            region: None,
+            image: None,
+            release: String::new(),
+            offer: None,
+            stream: name.clone(),
+        };
+        of.images(&own)
     })
 }
 
-fn architecture_images(stream: Option<&str>, architecture: &str, value: &Value) -> Vec<OwnImage> {
-    let mut images = Vec::new();
-    let image_of = |platform, release| OwnImage {
-        platform,
-        architecture: architecture.to_owned(),
-        region: None,
-        image: None,
-        release,
-        offer: None,
-        stream: stream.map(str::to_owned),
-    };
-    images.extend(offers(value).map(|(offer, urn, release)| OwnImage {
-        image: Some(urn),
-        offer: Some(offer),
-        ..image_of(Platform::Azure, release)
-    }));
-    let has_marketplace = !images.is_empty();
-    let mut own = |platform, region, image, from: &Value| {
-        let release = text_at(from, "/release");
-        images.extend(release.map(|release| OwnImage {
-            region,
-            image,
-            ..image_of(platform, release)
-        }));
-    };
-    for (region, ami) in fields_at(value, "/images/aws/regions") {
-        if let Some(image) = text_at(ami, "/image") {
-            own(Platform::Aws, Some(region), Some(image), ami);
-        }
-    }
-    if let Some(gcp) = value.pointer("/images/gcp")
-        && let (Some(project), Some(name)) = (text_at(gcp, "/project"), text_at(gcp, "/name"))
-    {
-        own(
-            Platform::Gcp,
-            None,
-            Some(format!("projects/{project}/global/images/{name}")),
-            gcp,
-        );
-    }
-    for (name, artifact) in fields_at(value, "/artifacts") {
-        let of_stream = |platform: &Platform| platform.row().stream == name;
-        for platform in Platform::ALL.into_iter().filter(of_stream) {
-            // Where the cloud has the image, the file that it was made from is the same once more.
-            let is_there = value
-                .pointer(&format!("/images/{name}"))
-                .is_some_and(|images| PUBLISHED_BY_NAME.contains(&platform) && images.is_object());
-            let is_offered = platform == Platform::Azure && has_marketplace;
-            if !is_there && !is_offered {
-                own(platform, None, None, artifact);
+impl Architecture {
+    fn images(self, own: &dyn Fn(Platform) -> OwnImage) -> Vec<OwnImage> {
+        let mut images: Vec<OwnImage> = self.offers(own).collect();
+        let has_marketplace = !images.is_empty();
+        let mut add = |platform, region, image, release: Option<String>| {
+            images.extend(release.map(|release| OwnImage {
+                region,
+                image,
+                release,
+                ..own(platform)
+            }));
+        };
+        for (region, ami) in self.regions {
+            if ami.image.is_some() {
+                add(Platform::Aws, Some(region), ami.image, ami.release);
             }
         }
+        if let (Some(project), Some(name)) = (self.gcp.project, self.gcp.name) {
+            let image = format!("projects/{project}/global/images/{name}");
+            add(Platform::Gcp, None, Some(image), self.gcp.release);
+        }
+        for (name, artifact) in self.artifacts {
+            let of_stream = |platform: &Platform| platform.row().stream == name;
+            for platform in Platform::ALL.into_iter().filter(of_stream) {
+                // Where the cloud has the image, the file that it was made from is the same once more.
+                let is_named = PUBLISHED_BY_NAME.contains(&platform);
+                let is_there = is_named && self.images.contains_key(&name);
+                let is_offered = platform == Platform::Azure && has_marketplace;
+                if !is_there && !is_offered {
+                    add(platform, None, None, artifact.release.clone());
+                }
+            }
+        }
+        images
     }
-    images
-}
 
-/// Images of Azure's marketplace, by plan and generation (openshift/installer,
-/// `data/data/coreos/marketplace`).
-const MARKETPLACE: &str = "/rhel-coreos-extensions/marketplace/azure";
+    /// The images of Azure's marketplace: plan and generation, URN and version of each.
+    fn offers(&self, own: &dyn Fn(Platform) -> OwnImage) -> impl Iterator<Item = OwnImage> {
+        let all = self.plans.iter().flat_map(|(plan, generations)| {
+            let offer = move |(generation, urn)| (format!("{plan}/{generation}"), urn);
+            generations.iter().map(offer)
+        });
+        all.filter_map(|(offer, urn)| {
+            let parts: Option<Vec<&str>> =
+                URN.iter().map(|part| Some(&**urn.get(*part)?)).collect();
+            let parts = parts.filter(|parts| !parts.contains(&""))?;
+            Some(OwnImage {
+                image: Some(parts.join(":")),
+                offer: Some(offer),
+                release: (*parts.last()?).to_owned(),
+                ..own(Platform::Azure)
+            })
+        })
+    }
+}
 
 /// The ConfigMap with the images of the cluster's own release.
 pub const OWN_IMAGES: &str = "coreos-bootimages";

@@ -49,18 +49,12 @@ impl Authorities {
 
 /// A Secret as the API has it, or what was kept of one before.
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
 struct SecretObject {
     ignition_version: Option<String>,
-    data: Data,
-    string_data: Data,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Data {
-    user_data: Option<Raw<String>>,
-    value: Option<Raw<String>>,
+    #[serde(rename = "data.userData|data.value")]
+    encoded: Option<Raw<String>>,
+    #[serde(rename = "stringData.userData|stringData.value")]
+    plain: Raw<String>,
 }
 
 /// A Secret without its content: what it is called, and the version of the Ignition config in it.
@@ -89,46 +83,26 @@ fn spec(version: &str) -> Option<Spec> {
     Spec::parse(plain)
 }
 
+/// A pointer config.
 #[derive(Default, Deserialize)]
-#[serde(default)]
 struct Pointer {
-    ignition: Ignition,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Ignition {
+    #[serde(rename = "ignition.version")]
     version: String,
-    config: Config,
-    security: Security,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Config {
     /// Of spec 3.
+    #[serde(rename = "ignition.config.merge")]
     merge: Vec<Resource>,
     /// Of spec 2.
+    #[serde(rename = "ignition.config.append")]
     append: Vec<Resource>,
-    replace: Option<Resource>,
+    #[serde(rename = "ignition.config.replace")]
+    replace: Resource,
+    #[serde(rename = "ignition.security.tls.certificateAuthorities")]
+    authorities: Vec<Resource>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
-struct Security {
-    tls: Tls,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Tls {
-    certificate_authorities: Vec<Resource>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
 struct Resource {
-    source: Option<Raw<String>>,
+    source: Raw<String>,
 }
 
 impl UserData {
@@ -138,13 +112,10 @@ impl UserData {
         if let Some(version) = object.ignition_version {
             return Some(Self::of_spec(spec(&version)?));
         }
-        let Data { user_data, value } = object.data;
-        if let Some(Raw(encoded)) = user_data.or(value) {
-            return Self::of_encoded(&encoded);
+        match object.encoded {
+            Some(Raw(encoded)) => Self::of_encoded(&encoded),
+            None => Self::of_config(object.plain.0.as_bytes()),
         }
-        let Data { user_data, value } = object.string_data;
-        let Raw(plain) = user_data.or(value)?;
-        Self::of_config(plain.as_bytes())
     }
 
     fn of_spec(spec: Spec) -> Self {
@@ -168,23 +139,14 @@ impl UserData {
         if bytes.len() > MAX {
             return None;
         }
-        let Pointer { ignition } = lenient::known(&serde_json::from_slice(bytes).ok()?);
-        let Ignition {
-            version,
-            config,
-            security,
-        } = ignition;
-        let mut found = Self::of_spec(spec(&version)?);
-        let sources = config.merge.into_iter().chain(config.append);
-        let sources = sources.chain(config.replace);
-        for Raw(url) in sources.filter_map(|resource| resource.source) {
-            found.asks(&url);
+        let config: Pointer = lenient::known(&serde_json::from_slice(bytes).ok()?);
+        let mut found = Self::of_spec(spec(&config.version)?);
+        let sources = config.merge.iter().chain(&config.append);
+        for resource in sources.chain([&config.replace]) {
+            found.asks(&resource.source.0);
         }
-        let authorities = security.tls.certificate_authorities.into_iter();
-        for Raw(url) in authorities.filter_map(|resource| resource.source) {
-            if let Some(pem) = data_url(&url) {
-                found.authorities.add(&pem);
-            }
+        for pem in (config.authorities.iter()).filter_map(|resource| data_url(&resource.source.0)) {
+            found.authorities.add(&pem);
         }
         Some(found)
     }

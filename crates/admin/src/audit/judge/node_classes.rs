@@ -51,7 +51,7 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
     let objects = lookup.objects;
     // Hosted clusters alone have the controller, which in newer releases sets no owner
     // (hypershift `karpenter-operator/controllers/nodeclass`).
-    let is_hosted = class.is_owned || objects.is_hosted || !objects.has_infrastructure;
+    let is_hosted = class.is_owned() || objects.is_hosted || !objects.has_infrastructure;
     let mut hosted = objects.karpenter.hosted.iter().filter(|_| is_hosted);
     let hosted = hosted.find(|hosted| hosted.name == class.name);
     let nodes = nodes_of(lookup, users);

@@ -298,7 +298,7 @@ fn bare_metal(set: &Set, own: &Own, objects: &Objects) -> Remedy {
         _ => "the release's own image (its version is not known: the ConfigMap coreos-bootimages was not read)".to_owned(),
     };
     let provisioning = objects.provisioning.as_ref();
-    let fields = provisioning.map(|provisioning| provisioning.image_fields.join(" and "));
+    let fields = provisioning.map(|provisioning| provisioning.image_fields().join(" and "));
     let clear = |fields: &str| format!("clear {fields} of Provisioning provisioning-configuration");
     if set.image.is_of_release {
         return Remedy::words(format!(
