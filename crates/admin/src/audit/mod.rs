@@ -17,7 +17,7 @@ pub(crate) use results::birth::BirthAudit;
 pub(crate) use results::set::{KnownBy, SetAudit, SetException, SetKind};
 pub(crate) use results::{
     AuditChanges, BootImageAudit, ClusterSkew, Oldest, OldestBirth, Origin, Provisioned, SetChange,
-    Unread, full_name,
+    Unread,
 };
 pub(crate) use skewguard_cluster::cluster::Cluster as Objects;
 
@@ -145,8 +145,7 @@ fn rows(
         });
         if makes_nodes {
             let known = known.filter(|_| row.boot_image.is_some());
-            let name = full_name(&row.namespace, &row.name);
-            let user = format!("{} {name}", row.kind);
+            let user = row.object().to_string();
             rows.users.push((user, known.map(|known| known.version)));
         }
         rows.sets.push(row);

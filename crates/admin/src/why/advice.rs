@@ -7,6 +7,27 @@ use crate::verdict::words::Remedy;
 /// The agent's own causes, which the node names: paragraphs of the name, the cause and what to do.
 const CAUSES: &str = include_str!("../../../../src/report/stall/causes.txt");
 
+/// The failures of clouds, in paragraphs: a name, what helps, and after a tab each what the message
+/// contains, in lower case. The first one that knows a message counts, the last one knows all.
+pub(super) const FAILURES: &str = include_str!("failures.txt");
+
+/// TLS handshakes that fail, in the same form.
+pub(super) const HANDSHAKES: &str = include_str!("handshakes.txt");
+
+/// What helps against a failure of a table.
+pub(super) fn what_helps(table: &'static str, message: &str) -> &'static str {
+    let message = message.to_ascii_lowercase();
+    let is_known = |paragraph: &&str| {
+        let mut words = paragraph.lines().filter_map(|line| line.strip_prefix('\t'));
+        words.any(|words| message.contains(words))
+    };
+    let paragraphs = table.split("\n\n");
+    let known = paragraphs.clone().find(is_known).or(paragraphs.last());
+    known
+        .and_then(|known| known.lines().nth(1))
+        .unwrap_or_default()
+}
+
 /// What to do against a cause of a first boot that does not finish; `None` for one that is not
 /// known.
 pub(super) fn against_cause(cause: &str) -> Option<&'static str> {
@@ -43,5 +64,38 @@ mod tests {
         }
         assert_eq!(against_refusal("rm -rf /"), IMAGE);
         assert!(against_refusal("CPUBelowMinimum").starts_with("Make the machine on other"));
+    }
+
+    #[test]
+    fn each_failure_has_a_name_and_what_helps() {
+        for paragraph in FAILURES.split("\n\n").chain(HANDSHAKES.split("\n\n")) {
+            let lines: Vec<&str> = paragraph.trim_end().lines().collect();
+            assert!(lines.len() >= 2, "{paragraph}");
+            assert!(
+                lines[..2].iter().all(|line| !line.starts_with('\t')),
+                "{paragraph}"
+            );
+            for words in &lines[2..] {
+                assert!(
+                    words.starts_with('\t') && *words == words.to_lowercase(),
+                    "{words}"
+                );
+            }
+        }
+        for (table, message, wanted) in [
+            (FAILURES, "whatever", "Correct what the message names"),
+            (
+                FAILURES,
+                "QuotaExceeded",
+                "Raise the quota, or ask for less",
+            ),
+            (
+                HANDSHAKES,
+                "client sent an HTTP request to an HTTPS server",
+                "Let the URL in its user data begin with https://",
+            ),
+        ] {
+            assert_eq!(what_helps(table, message), wanted);
+        }
     }
 }

@@ -1,21 +1,27 @@
 //! A Machine, a host or an agent without a Node, and what belongs to it (pure).
 
-use super::evidence::Evidence;
+use super::explain::Judged;
 use super::index::Index;
-use super::moment::Moment;
+use super::moment::{Moment, span};
+use super::report::Evidence;
 use super::way::At;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::agent::Agent;
+use skewguard_cluster::kinds::groups::{NODE_POOL, REQUEST};
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::machine_set::MachineSet;
-use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::metadata::{Condition, Metadata};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::node_pool::NodePool;
 use skewguard_cluster::kinds::report::Report;
 use skewguard_cluster::kinds::request::CertificateRequest;
-use std::collections::BTreeSet;
+use skewguard_cluster::kinds::user_data::UserData;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+
+/// Seconds by which a clock may differ from another.
+pub(super) const CLOCKS: u64 = 60;
 
 /// Something that should become a Node.
 #[derive(Debug, Clone, Copy)]
@@ -31,31 +37,33 @@ pub(super) enum Subject<'a> {
     NodePool(&'a NodePool),
 }
 
-impl Subject<'_> {
-    pub(super) fn kind(&self) -> &'static str {
+impl<'a> Subject<'a> {
+    pub(super) fn kind(self) -> &'static str {
+        self.head().0
+    }
+
+    pub(super) fn metadata(self) -> &'a Metadata {
+        self.head().1
+    }
+
+    /// Its kind, its metadata, and the name of its node where it says one.
+    fn head(self) -> (&'static str, &'a Metadata, &'a str) {
         match self {
-            Self::Machine(machine) => machine.kind(),
-            Self::Host(_) => "BareMetalHost",
-            Self::Agent(_) => "Agent",
-            Self::Request(_) => "CertificateSigningRequest",
-            Self::Set(_) => "MachineSet",
-            Self::NodePool(_) => "NodePool",
+            Self::Machine(machine) => (machine.kind(), &machine.metadata, ""),
+            Self::Host(host) => ("BareMetalHost", &host.metadata, ""),
+            Self::Agent(agent) => {
+                let hostname = agent.hostname.as_deref();
+                ("Agent", &agent.metadata, hostname.unwrap_or_default())
+            }
+            Self::Request(request) => (REQUEST, &request.metadata, &request.node),
+            Self::Set(set) => ("MachineSet", &set.metadata, ""),
+            Self::NodePool(pool) => (NODE_POOL, &pool.metadata, ""),
         }
     }
-}
 
-impl Subject<'_> {
     /// Tells if it is in a namespace.
-    pub(super) fn is_in(&self, namespace: &str) -> bool {
-        namespace
-            == match self {
-                Self::Machine(machine) => &machine.metadata.namespace,
-                Self::Host(host) => &host.metadata.namespace,
-                Self::Agent(agent) => &agent.metadata.namespace,
-                Self::Request(_) => "",
-                Self::Set(set) => &set.metadata.namespace,
-                Self::NodePool(pool) => &pool.metadata.namespace,
-            }
+    pub(super) fn is_in(self, namespace: &str) -> bool {
+        self.metadata().namespace == namespace
     }
 }
 
@@ -67,9 +75,14 @@ pub(super) struct Case<'a> {
     pub(super) machine: Option<&'a Machine>,
     pub(super) host: Option<&'a Host>,
     pub(super) agent: Option<&'a Agent>,
+    /// The name by which a person knows it.
+    pub(super) name: &'a str,
+    pub(super) created: Option<Moment>,
     pub(super) now: Moment,
+    /// The audit's word on the image of its set.
+    pub(super) judged: Option<&'a Judged>,
     /// The steps that were seen, and what stands beside each.
-    pub(super) known: Vec<(At, String)>,
+    pub(super) known: BTreeMap<At, String>,
     pub(super) evidence: Vec<Evidence>,
     pub(super) unseen: Vec<String>,
 }
@@ -81,101 +94,77 @@ impl<'a> Case<'a> {
         subject: Subject<'a>,
         now: Moment,
     ) -> Self {
-        let machine = match subject {
-            Subject::Machine(machine) => Some(machine),
-            Subject::Host(_)
-            | Subject::Agent(_)
-            | Subject::Request(_)
-            | Subject::Set(_)
-            | Subject::NodePool(_) => None,
+        let (machine, host, agent) = match subject {
+            Subject::Machine(machine) => (Some(machine), index.host_of(machine), None),
+            Subject::Host(host) => (None, Some(host), None),
+            Subject::Agent(agent) => (None, None, Some(agent)),
+            Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) => (None, None, None),
         };
-        let host = match subject {
-            Subject::Host(host) => Some(host),
-            Subject::Machine(machine) => index.host_of(machine),
-            Subject::Agent(_) | Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) => {
-                None
-            }
-        };
-        let agent = match subject {
-            Subject::Agent(agent) => Some(agent),
-            Subject::Machine(_) | Subject::Host(_) => host.and_then(|host| facts.agent_of(host)),
-            Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) => None,
-        };
+        let (_, metadata, node) = subject.head();
+        // A host may have been inspected long before it was provisioned.
+        let since = host
+            .filter(|_| machine.is_none())
+            .and_then(|host| host.since);
         Self {
             facts,
             index,
             subject,
             machine,
             host,
-            agent,
+            agent: agent.or_else(|| facts.agent_of(host?)),
+            name: if node.is_empty() {
+                &metadata.name
+            } else {
+                node
+            },
+            created: since.or(metadata.created),
             now,
-            known: Vec::new(),
+            judged: None,
+            known: BTreeMap::new(),
             evidence: Vec::new(),
             unseen: Vec::new(),
         }
     }
 
-    pub(super) fn name(&self) -> &'a str {
-        match self.subject {
-            Subject::Machine(machine) => &machine.metadata.name,
-            Subject::Host(host) => &host.metadata.name,
-            Subject::Agent(agent) => agent.hostname.as_deref().unwrap_or(&agent.metadata.name),
-            Subject::Request(request) => request.node.as_deref().unwrap_or(&request.name),
-            Subject::Set(set) => &set.metadata.name,
-            Subject::NodePool(pool) => &pool.metadata.name,
-        }
-    }
-
-    pub(super) fn namespace(&self) -> &'a str {
-        match self.subject {
-            Subject::Machine(machine) => &machine.metadata.namespace,
-            Subject::Host(host) => &host.metadata.namespace,
-            Subject::Agent(agent) => &agent.metadata.namespace,
-            Subject::Request(_) => "",
-            Subject::Set(set) => &set.metadata.namespace,
-            Subject::NodePool(pool) => &pool.metadata.namespace,
-        }
-    }
-
     /// `Machine openshift-machine-api/worker-7`.
     pub(super) fn object(&self) -> String {
-        let kind = self.subject.kind();
-        match self.subject {
-            Subject::Machine(machine) => format!("{kind} {}", machine.metadata.full_name()),
-            Subject::Host(host) => format!("{kind} {}", host.metadata.full_name()),
-            Subject::Agent(agent) => format!("{kind} {}", agent.metadata.full_name()),
-            Subject::Request(request) => format!("{kind} {}", request.name),
-            Subject::Set(set) => format!("{kind} {}", set.metadata.full_name()),
-            Subject::NodePool(pool) => format!("{kind} {}", pool.metadata.full_name()),
-        }
+        format!(
+            "{} {}",
+            self.subject.kind(),
+            self.subject.metadata().full_name()
+        )
     }
 
-    pub(super) fn created(&self) -> Option<Moment> {
-        match self.subject {
-            Subject::Machine(machine) => machine.metadata.created,
-            // A host may have been inspected long before it was provisioned.
-            Subject::Host(host) => host.since.or(host.metadata.created),
-            Subject::Agent(agent) => agent.metadata.created,
-            Subject::Request(request) => request.created,
-            Subject::Set(set) => set.metadata.created,
-            Subject::NodePool(pool) => pool.metadata.created,
-        }
+    /// A field of it, as a source.
+    pub(super) fn field(&self, field: &str) -> String {
+        format!("{}, {field}", self.object())
+    }
+
+    /// Tells if something is of an earlier machine of this name or address, by the server's clock.
+    pub(super) fn is_before(&self, at: Option<Moment>) -> bool {
+        matches!((at, self.created), (Some(at), Some(own)) if at.plus(CLOCKS) < own)
+    }
+
+    /// A time span before now, in words; nothing where it is unknown.
+    pub(super) fn ago(&self, at: impl Into<Option<Moment>>) -> String {
+        let at: Option<Moment> = at.into();
+        at.map_or(String::new(), |at| {
+            format!(" {} ago", span(self.now.since(at)))
+        })
     }
 
     /// The pool whose config it asks for.
     pub(super) fn pool(&self) -> Option<String> {
         let machine = self.machine?;
-        let of_user_data = self.facts.user_data_of(machine).and_then(|user_data| {
-            (user_data.pools.len() == 1)
-                .then(|| user_data.pools.first().cloned())
-                .flatten()
-        });
+        let pools = self.user_data().map(|user_data| &user_data.pools);
+        let of_user_data = pools.filter(|pools| pools.len() == 1);
         let of_secret = || {
             let secret = machine.source.secret()?;
             let pool = secret.strip_suffix("-managed").unwrap_or(secret);
             pool.strip_suffix("-user-data").map(str::to_owned)
         };
         of_user_data
+            .and_then(|pools| pools.first().cloned())
             .or_else(of_secret)
             .or_else(|| machine.role.clone())
     }
@@ -195,7 +184,7 @@ impl<'a> Case<'a> {
         names.extend(self.host.into_iter().flat_map(Host::names));
         names.extend(self.agent.into_iter().flat_map(Agent::names));
         if let Subject::Request(request) = self.subject {
-            names.extend(request.node.clone());
+            names.insert(request.node.clone());
         }
         names.extend(self.addresses().iter().map(IpAddr::to_string));
         names.remove("localhost");
@@ -206,72 +195,49 @@ impl<'a> Case<'a> {
     /// Its Node: the one that it names, that names it, or that has its provider ID, its name or its
     /// address.
     pub(super) fn node(&self) -> Option<&'a Node> {
-        let Some(machine) = self.machine else {
-            return self.node_by_name().or_else(|| self.node_by_address());
-        };
-        let named = machine.node.as_deref();
-        let named = named.and_then(|name| self.index.node(name));
-        let linked = || {
-            let full_name = machine.metadata.full_name();
-            self.index.nodes_of_machines.get(&*full_name).copied()
-        };
+        let (index, machine) = (self.index, self.machine);
+        let named = || index.node(machine?.node.as_deref()?);
         let provided = || {
-            let id = machine.provider_id.as_deref()?;
-            self.index.nodes_by_provider.get(id).copied()
+            let id = machine?.provider_id.as_deref()?;
+            index.nodes_by_provider.get(id).copied()
+        };
+        let linked = || {
+            let full_name = machine?.metadata.full_name();
+            index.nodes_of_machines.get(&*full_name).copied()
+        };
+        let by_name = || {
+            let names = self.names();
+            names.iter().find_map(|name| index.nodes.get(name)).copied()
+        };
+        let addresses = self.addresses();
+        let by_address = || {
+            let nodes = addresses.iter().filter_map(|ip| index.free_nodes.get(ip));
+            nodes.copied()
         };
         // A node's annotation, name and address are its own word: what another Machine names is that
-        // one's.
-        let is_own = |node: &&Node| !self.index.is_taken(node, Some(machine));
-        named
+        // one's, and so is a Node that was there before.
+        let is_own = |node: &&Node| !index.is_taken(node, machine);
+        let is_later = |node: &&Node| !self.is_before(node.metadata.created);
+        named()
             .or_else(|| provided().filter(is_own))
-            .or_else(|| linked().filter(is_own).filter(|node| !self.is_older(node)))
-            .or_else(|| self.node_by_name())
-            .or_else(|| self.node_by_address())
+            .or_else(|| linked().filter(is_own).filter(is_later))
+            .or_else(|| by_name().filter(is_own).filter(is_later))
+            .or_else(|| by_address().find(is_later))
     }
 
-    /// A Node that was there before the machine is another's.
-    fn is_older(&self, node: &Node) -> bool {
-        matches!((node.metadata.created, self.created()), (Some(node), Some(own)) if node.plus(60) < own)
-    }
-
-    fn node_by_name(&self) -> Option<&'a Node> {
+    /// The last report about it that was made since it is there.
+    pub(super) fn report(&self) -> Option<&'a Report> {
         let names = self.names();
-        let node = names.iter().find_map(|name| self.index.nodes.get(name))?;
-        let is_own = !self.is_older(node) && !self.index.is_taken(node, self.machine);
-        is_own.then_some(*node)
-    }
-
-    /// A Node of another name that has its address, and is no other Machine's.
-    fn node_by_address(&self) -> Option<&'a Node> {
-        let addresses = self.addresses();
-        let mut found = addresses
-            .iter()
-            .filter_map(|address| self.index.free_nodes.get(address));
-        let node = found.find(|node| !self.is_older(node))?;
-        Some(*node)
-    }
-
-    /// The reports about it, the oldest first: those that were made since it is there.
-    pub(super) fn reports(&self) -> Vec<&'a Report> {
-        let (names, created) = (self.names(), self.created());
-        let mut all: Vec<&Report> = names
-            .iter()
-            .filter_map(|name| self.index.reports.get(&**name))
-            .flatten()
+        let reports = &self.index.reports;
+        let all = names.iter().filter_map(|name| reports.get(&**name));
+        let own = all.flatten().filter(|report| !self.is_before(report.at()));
+        own.max_by_key(|report| (report.at(), &report.metadata.name))
             .copied()
-            .filter(|report| {
-                // An address is used again: by the server's clock it is an earlier machine's.
-                !matches!((report.at(), created), (Some(at), Some(own)) if at.plus(60) < own)
-            })
-            .collect();
-        all.sort_by(|a, b| (a.at(), &a.metadata.name).cmp(&(b.at(), &b.metadata.name)));
-        all.dedup_by_key(|report| &report.metadata.name);
-        all
     }
 
     /// Notes that a step was seen.
     pub(super) fn reach(&mut self, at: At, text: impl Into<String>) {
-        self.known.push((at, text.into()));
+        self.known.insert(at, text.into());
     }
 
     pub(super) fn see(
@@ -307,8 +273,24 @@ impl<'a> Case<'a> {
 
     /// Notes a condition that says no.
     pub(super) fn see_condition(&mut self, condition: &Condition) {
-        let source = format!("{}, condition {}", self.object(), condition.kind);
+        self.see_condition_of(&self.object(), condition);
+    }
+
+    /// Notes a condition of another object.
+    pub(super) fn see_condition_of(&mut self, object: &str, condition: &Condition) {
+        let source = format!("{object}, condition {}", condition.kind);
         let text = format!("{}: {}", condition.status, condition.says());
         self.see(source, condition.since(), text);
+    }
+
+    /// The Secret with its user data, as a source.
+    pub(super) fn secret(&self) -> Option<String> {
+        let machine = self.machine?;
+        let secret = machine.source.secret().unwrap_or("of its user data");
+        Some(format!("Secret {}/{secret}", machine.metadata.namespace))
+    }
+
+    pub(super) fn user_data(&self) -> Option<&'a UserData> {
+        self.facts.user_data_of(self.machine?)
     }
 }

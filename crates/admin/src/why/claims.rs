@@ -7,9 +7,9 @@
 use super::advice;
 use super::case::Case;
 use super::explain::Judged;
-use super::finding::{Finding, ago};
+use super::finding::Finding;
 use super::moment::{Moment, span};
-use super::way::{At, Stage};
+use super::way::Stage;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::report::{Progress, Report};
 
@@ -22,18 +22,17 @@ const UNSEEN: &str = "whether it is as the node says: its console and its journa
 
 impl<'a> Case<'a> {
     /// What it says of itself: refused, or a first boot that hangs.
-    pub(super) fn of_claim(&mut self, judged: Option<&Judged>) -> Option<Finding> {
-        let finding = self.claim(judged)?;
+    pub(super) fn of_claim(&mut self) -> Option<Finding> {
+        let finding = self.claim()?;
         self.unseen(UNSEEN);
         Some(finding)
     }
 
-    fn claim(&mut self, judged: Option<&Judged>) -> Option<Finding> {
+    fn claim(&mut self) -> Option<Finding> {
         let events = self.see_claims();
-        let reports = self.reports();
-        let Some(last) = reports.last().copied() else {
+        let Some(last) = self.report() else {
             return match events.last() {
-                Some(event) => self.of_event(event, judged),
+                Some(event) => self.of_event(event),
                 None => self.of_boot_failure(),
             };
         };
@@ -55,8 +54,7 @@ impl<'a> Case<'a> {
             }
             _ => last.message.clone(),
         };
-        let finding = self.refused(&last.reason, last.at(), "report", &what);
-        Some(after_refusal(finding, &last.reason, judged))
+        Some(self.refused(&last.reason, last.at(), "report", &what))
     }
 
     /// Puts its reports and Events into the evidence; the Events of its agent, the oldest first.
@@ -66,7 +64,7 @@ impl<'a> Case<'a> {
             let source = format!("Event {} of the node's agent", event.reason);
             self.see(source, event.last, event.message.clone());
         }
-        if let Some(last) = self.reports().last().copied() {
+        if let Some(last) = self.report() {
             self.see_report(last);
         }
         for event in self.boot_failures().iter().rev().take(3).rev() {
@@ -96,112 +94,102 @@ impl<'a> Case<'a> {
     }
 
     fn refused(&self, reason: &str, at: Option<Moment>, source: &str, what: &str) -> Finding {
-        Finding::claim(
+        let finding = Finding::claim(
             Stage::Refused,
-            At::LetIn,
             format!("refused: {reason}, by its {source}"),
             format!(
                 "{} was refused{}, by its own {source}: {}",
-                self.name(),
-                ago(self.now, at),
+                self.name,
+                self.ago(at),
                 quoted(what)
             ),
-        )
+        );
+        after_refusal(finding, reason, self.judged)
     }
 
     /// The Events of its agent since the machine is there, the oldest first.
     fn events_of_agent(&self) -> Vec<&'a Event> {
-        let names = self.names();
-        let names = names.iter().filter_map(|name| self.index.told.get(&**name));
-        self.since_it_is_there(names.flatten().copied().collect())
+        self.events_by_name(|name| self.index.told.get(name))
     }
 
     /// Events of the machine-config-server about its first boot (MCO #6124): what a node told it.
     fn boot_failures(&self) -> Vec<&'a Event> {
+        self.events_by_name(|name| self.index.boot_failures.get(name))
+    }
+
+    /// The Events about any of its names since the machine is there, the oldest first.
+    fn events_by_name<'b>(&self, of: impl Fn(&str) -> Option<&'b Vec<&'a Event>>) -> Vec<&'a Event>
+    where
+        'a: 'b,
+    {
         let names = self.names();
-        let names = names.iter();
-        let all = names.filter_map(|name| self.index.boot_failures.get(name));
-        self.since_it_is_there(all.flatten().copied().collect())
-    }
-
-    /// The last failure that it told the machine-config-server, by the server's log.
-    fn told(&self) -> Option<(Moment, String)> {
-        let (names, created) = (self.names(), self.created());
-        let told = names
-            .iter()
-            .filter_map(|name| self.facts.logs.told.get(name));
-        let (at, what) = told.max_by_key(|(at, _)| *at)?;
-        let is_own = created.is_none_or(|created| at.plus(60) >= created);
-        is_own.then(|| (*at, what.clone()))
-    }
-
-    fn since_it_is_there(&self, mut all: Vec<&'a Event>) -> Vec<&'a Event> {
-        let created = self.created();
-        all.retain(
-            |event| !matches!((event.last, created), (Some(at), Some(own)) if at.plus(60) < own),
-        );
+        let all = names.iter().filter_map(|name| of(name));
+        let mut all: Vec<&Event> = all.flatten().copied().collect();
+        all.retain(|event| !self.is_before(event.last));
         all.sort_by_key(|event| event.last);
         all
     }
 
+    /// The last failure that it told the machine-config-server, by the server's log.
+    fn told(&self) -> Option<(Moment, String)> {
+        let names = self.names();
+        let told = &self.facts.logs.told;
+        let all = names.iter().filter_map(|name| told.get(name));
+        let (at, what) = all.max_by_key(|(at, _)| *at)?;
+        (!self.is_before(Some(*at))).then(|| (*at, what.clone()))
+    }
+
     /// The last Event of an agent whose report is not there.
-    fn of_event(&mut self, event: &Event, judged: Option<&Judged>) -> Option<Finding> {
+    fn of_event(&self, event: &Event) -> Option<Finding> {
         if event.reason == WENT_ON {
             return Some(self.went_on(event));
         }
         if event.action == "Block" {
-            let finding = self.refused(&event.reason, event.last, "Event", &event.message);
-            return Some(after_refusal(finding, &event.reason, judged));
+            return Some(self.refused(&event.reason, event.last, "Event", &event.message));
         }
-        if event.reason != STALLED {
-            return None;
-        }
-        Some(Finding::claim(
-            Stage::FirstBoot,
-            At::FirstBoot,
-            "it has not finished, by its Event",
-            format!(
-                "{} does not finish its first boot, by its own Event: {}",
-                self.name(),
-                quoted(&event.message)
-            ),
-        ))
+        (event.reason == STALLED).then(|| {
+            Finding::claim(
+                Stage::FirstBoot,
+                "it has not finished, by its Event",
+                format!(
+                    "{} does not finish its first boot, by its own Event: {}",
+                    self.name,
+                    quoted(&event.message)
+                ),
+            )
+        })
     }
 
     /// What it told the machine-config-server, by an Event or else by the server's log.
     fn of_boot_failure(&self) -> Option<Finding> {
-        let event = self
-            .boot_failures()
+        let events = self.boot_failures();
+        let event = events
             .last()
             .map(|event| (event.last, event.message.clone()));
         let told = || self.told().map(|(at, what)| (Some(at), what));
         let (at, message) = event.or_else(told)?;
-        Some(
-            Finding::claim(
-                Stage::FirstBoot,
-                At::FirstBoot,
-                "it failed, as it told the machine-config-server",
-                format!(
-                    "{}'s first boot failed{}, as it told the machine-config-server: {}",
-                    self.name(),
-                    ago(self.now, at),
-                    quoted(&message)
-                ),
-            )
-            .next(CONSOLE),
-        )
+        let finding = Finding::claim(
+            Stage::FirstBoot,
+            "it failed, as it told the machine-config-server",
+            format!(
+                "{}'s first boot failed{}, as it told the machine-config-server: {}",
+                self.name,
+                self.ago(at),
+                quoted(&message)
+            ),
+        );
+        Some(finding.next(CONSOLE))
     }
 
     /// A first boot that hung, and goes on.
     fn went_on(&self, event: &Event) -> Finding {
         Finding::claim(
             Stage::FirstBoot,
-            At::FirstBoot,
             "it went on, by its Event",
             format!(
                 "{} hung in its first boot, which went on{}, by its own Event, and no certificate request was seen yet: {}",
-                self.name(),
-                ago(self.now, event.last),
+                self.name,
+                self.ago(event.last),
                 quoted(&event.message)
             ),
         )
@@ -209,20 +197,14 @@ impl<'a> Case<'a> {
     }
 
     fn hangs(&self, progress: &Progress) -> Finding {
-        let is_join = progress.phase == "Join";
-        let (stage, at) = if is_join {
-            (Stage::NoCertificate, At::Certificate)
+        let (stage, what) = if progress.phase == "Join" {
+            (Stage::NoCertificate, "is rebased and does not join")
         } else {
-            (Stage::FirstBoot, At::FirstBoot)
+            (Stage::FirstBoot, "does not finish its first boot")
         };
         let minutes = match progress.minutes {
             0 => String::new(),
             minutes => format!(" after {}", span(minutes.saturating_mul(60))),
-        };
-        let what = if is_join {
-            "is rebased and does not join"
-        } else {
-            "does not finish its first boot"
         };
         let phase = format!("phase {}, cause {}", progress.phase, progress.cause);
         let said = match &*progress.message {
@@ -231,11 +213,10 @@ impl<'a> Case<'a> {
         };
         let finding = Finding::claim(
             stage,
-            at,
             format!("{phase}, by its report"),
             format!(
                 "{} {what}{minutes}, by its own report: {}",
-                self.name(),
+                self.name,
                 quoted(&said)
             ),
         );

@@ -1,12 +1,13 @@
 //! A sentence for each machine without a Node (pure).
 
 use super::case::{Case, Subject};
-use super::finding::{Counter, Finding};
+use super::finding::Finding;
+use super::ground::Counter;
 use super::index::Index;
 use super::log_report::log_report;
 use super::moment::Moment;
 use super::report::{Explanation, WhyReport};
-use super::request_step::Asked;
+use super::request_step::{Asked, STILL_ASKS};
 use super::sets::sets_without_machines;
 use super::subjects::{Subjects, all_named, strangers, waiting};
 use super::way::{At, Stage};
@@ -14,7 +15,9 @@ use crate::API_VERSION;
 use crate::audit::{Origin, Unread};
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::groups::KARPENTER;
+use skewguard_cluster::kinds::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
 /// The audit's word on the image of a machine's set.
 #[derive(Debug, Clone, Default)]
@@ -63,14 +66,17 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     };
     let mut machines: Vec<Explanation> = all.into_iter().map(tell).collect();
     if is_of_all {
-        let is_strange = |name: &String| index.strangers.iter().any(|one| one.last.name == *name);
-        let own = machines.iter().map(Explanation::requests);
-        let mut own: Vec<Vec<String>> = own.collect();
-        own.iter_mut().for_each(|names| names.retain(is_strange));
+        let strange = index.strangers.iter().map(|one| &*one.last.metadata.name);
+        let strange: BTreeSet<&str> = strange.collect();
+        let own = machines.iter().map(|machine| {
+            let requests = machine.requests();
+            requests.filter(|name| strange.contains(name)).collect()
+        });
+        let mut own: Vec<BTreeSet<&str>> = own.collect();
         own.retain(|names| !names.is_empty());
-        let named: BTreeSet<&String> = own.iter().flatten().collect();
+        let named: BTreeSet<&str> = own.iter().flatten().copied().collect();
         // Where there are more of them than machines that they may be of, some are of others.
-        let is_named = |name: &str| named.len() <= own.len() && named.contains(&name.to_owned());
+        let is_named = |name: &str| named.len() <= own.len() && named.contains(name);
         let mut others = strangers(facts, &index, &is_named, now);
         others.all.extend(sets_without_machines(facts, &index));
         if let Some(namespace) = namespace {
@@ -82,8 +88,7 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
         machines.extend(others.all.into_iter().map(tell));
     } else {
         // A name may be that of a Node which is there.
-        machines
-            .dedup_by(|a, b| (a.kind, &a.namespace, &a.name) == (b.kind, &b.namespace, &b.name));
+        machines.dedup_by(|a, b| a.subject() == b.subject());
     }
     let mut unread = question.unread;
     if is_of_all && machines.is_empty() {
@@ -103,39 +108,35 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
 }
 
 /// Says why one is no Node.
-fn explain(mut case: Case<'_>, sets: &JudgedSets) -> Explanation {
-    let judged = case.machine.and_then(|machine| {
+fn explain<'a>(mut case: Case<'a>, sets: &'a JudgedSets) -> Explanation {
+    case.judged = case.machine.and_then(|machine| {
         let (kind, name) = machine.owners.first().cloned()?;
         sets.get(&(machine.metadata.namespace.clone(), kind, name))
     });
-    let finding = find(&mut case, judged);
+    let finding = find(&mut case);
     let finding = case.remade(finding);
     let finding = case.warned(finding);
-    let steps = finding.steps(&case.known);
     let proof = finding.proof().cloned();
-    let unseen = match (&proof, case.unseen.as_slice()) {
+    let mut unseen = mem::take(&mut case.unseen);
+    if proof.is_none() && unseen.is_empty() {
+        unseen.push("more than this: its console says where it stands".to_owned());
+    } else if proof.is_some() && finding.stage != Stage::NoRequest {
         // That it did not ask is certain, which of the causes it has is not.
-        (Some(_), _) if finding.stage != Stage::NoRequest => Vec::new(),
-        (Some(_), _) => case.unseen.clone(),
-        (None, []) => vec!["more than this: its console says where it stands".to_owned()],
-        (None, _) => case.unseen.clone(),
-    };
+        unseen.clear();
+    }
     Explanation {
         kind: case.subject.kind(),
-        namespace: case.namespace().to_owned(),
-        name: case.name().to_owned(),
-        owner: case.machine.and_then(|machine| {
-            let (kind, name) = machine.owners.first()?;
-            Some(format!("{kind} {name}"))
-        }),
+        namespace: case.subject.metadata().namespace.clone(),
+        name: case.name.to_owned(),
+        owner: case.machine.and_then(Machine::owner),
         pool: case.pool(),
-        age_seconds: case.created().map(|created| case.now.since(created)),
+        age_seconds: case.created.map(|created| case.now.since(created)),
         stage: finding.stage,
         is_certain: proof.is_some(),
         proof,
+        steps: finding.steps(&case.known),
         sentence: finding.sentence,
         next: finding.next,
-        steps,
         evidence: case.evidence,
         unseen,
     }
@@ -143,7 +144,7 @@ fn explain(mut case: Case<'_>, sets: &JudgedSets) -> Explanation {
 
 /// Looks from the end of the way to its beginning: what the cluster's own objects and logs say comes
 /// before what a node claims.
-fn find(case: &mut Case<'_>, judged: Option<&Judged>) -> Finding {
+fn find(case: &mut Case<'_>) -> Finding {
     match case.subject {
         Subject::Set(set) => return case.set_without_machines(set),
         Subject::NodePool(pool) => return case.node_pool_without_machines(pool),
@@ -151,12 +152,11 @@ fn find(case: &mut Case<'_>, judged: Option<&Judged>) -> Finding {
     }
     let instance = case.instance();
     if let Ok(text) = &instance {
-        case.reach(At::Instance, text.clone());
+        case.reach(At::Instance, text);
     }
-    let is_failed = case
-        .machine
-        .is_some_and(skewguard_cluster::kinds::machine::Machine::is_failed);
-    if !is_failed && let Some(finding) = case.of_node() {
+    if !case.machine.is_some_and(Machine::is_failed)
+        && let Some(finding) = case.of_node()
+    {
         return finding;
     }
     if let Err(finding) = instance {
@@ -165,10 +165,10 @@ fn find(case: &mut Case<'_>, judged: Option<&Judged>) -> Finding {
     let asked = case.asked();
     if let Asked::Seen(seen) = &asked {
         case.see_request(seen);
-        let text = format!("{} at {}", seen.address, seen.last.at.clock());
-        case.reach(At::Requested, text);
+        let at = seen.last.at.clock();
+        case.reach(At::Requested, format!("{} at {at}", seen.address));
         if seen.failure.is_none() {
-            case.reach(At::Served, seen.last.at.clock());
+            case.reach(At::Served, at);
         }
     }
     if let Some(finding) = case.of_certificate().or_else(|| case.of_gone_node()) {
@@ -178,68 +178,52 @@ fn find(case: &mut Case<'_>, judged: Option<&Judged>) -> Finding {
     match case.machine {
         Some(machine) if machine.node_pool.is_some() => case.hosted(),
         Some(claim) if claim.group == KARPENTER => case.unregistered(claim),
-        _ => of_logs(case, asked, judged),
+        _ => of_logs(case, asked),
     }
 }
 
 /// The finding by the machine-config-servers' logs, and by the node's own claims where these do not say
 /// otherwise.
-fn of_logs(case: &mut Case<'_>, asked: Asked, judged: Option<&Judged>) -> Finding {
+fn of_logs(case: &mut Case<'_>, asked: Asked) -> Finding {
     match asked {
-        Asked::Seen(seen) if seen.failure.is_some() => {
-            case.see_claims();
-            case.refused_request(&seen)
-        }
-        Asked::Seen(seen) if seen.is_unanswered(case.now) => {
-            case.see_claims();
-            let tries = seen.unanswered.unwrap_or_default();
-            case.unanswered_request(&seen, tries)
-        }
-        Asked::Other(seen) => {
-            case.see_claims();
-            case.see_request(&seen);
-            case.other_client(&seen)
-        }
         Asked::Seen(seen) => {
-            let claim = case.of_claim(judged);
-            let later = claim.is_none().then(|| case.after_config(&seen)).flatten();
-            match claim.or(later) {
+            if let Some(failure) = &seen.failure {
+                case.see_claims();
+                return case.refused_request(&seen, failure);
+            }
+            let still_asks = case.now.since(seen.last.at) <= STILL_ASKS;
+            if let Some(tries) = seen.unanswered.filter(|_| still_asks) {
+                case.see_claims();
+                return case.unanswered_request(&seen, tries);
+            }
+            match case.of_claim().or_else(|| case.after_config(&seen)) {
                 Some(finding) => {
                     case.unread(&[Counter::Requests, Counter::Nodes]);
                     finding
                 }
-                None => case.served(&seen, judged),
+                None => case.served(&seen),
             }
         }
-        Asked::Not {
-            since,
-            is_told_apart,
-            tls,
-        } => {
-            let is_whole = is_told_apart && case.missing_logs().is_empty();
-            let claim = if is_whole {
-                None
-            } else {
-                case.of_claim(judged)
-            };
+        Asked::Other(seen, failure) => {
             case.see_claims();
-            claim.unwrap_or_else(|| case.not_asked(since, is_told_apart, &tls, judged))
+            case.see_request(&seen);
+            case.other_client(&seen, &failure)
         }
-        Asked::Hidden { why } => case
-            .of_claim(judged)
-            .unwrap_or_else(|| case.hidden_request(&why)),
-        Asked::NoLog => {
-            let claim = case.of_claim(judged);
-            claim.unwrap_or_else(|| case.unknown(judged))
+        Asked::Not(silence) => {
+            let is_whole = silence.is_told_apart && case.missing_logs().is_empty();
+            let claim = (!is_whole).then(|| case.of_claim()).flatten();
+            case.see_claims();
+            claim.unwrap_or_else(|| case.not_asked(&silence))
         }
+        Asked::Hidden(why) => case.of_claim().unwrap_or_else(|| case.hidden_request(&why)),
+        Asked::NoLog => case.of_claim().unwrap_or_else(|| case.unknown()),
     }
 }
 
 impl Explanation {
     /// The certificate requests in its evidence.
-    fn requests(&self) -> Vec<String> {
+    fn requests(&self) -> impl Iterator<Item = &str> {
         let sources = self.evidence.iter().map(|evidence| &evidence.source);
-        let names = sources.filter_map(|source| source.strip_prefix("CertificateSigningRequest "));
-        names.map(str::to_owned).collect()
+        sources.filter_map(|source| source.strip_prefix("CertificateSigningRequest "))
     }
 }

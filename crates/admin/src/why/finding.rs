@@ -5,58 +5,12 @@
 //! and everything that could say otherwise was read, too.
 
 use super::case::Case;
-use super::ground::NeededKind;
-use super::moment::{Moment, span};
+use super::ground::Counter;
 use super::way::{At, Mark, Stage, Step};
-use crate::audit::Unread;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Ordering;
-
-/// A source that could say otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counter {
-    /// The object itself: it is what says so.
-    Itself,
-    Machines,
-    Nodes,
-    /// Certificate requests.
-    Requests,
-    /// The logs of all machine-config-servers since before the machine was made.
-    ServerLogs,
-    /// The BareMetalHost of a Machine that has one.
-    Host,
-}
-
-impl Counter {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Itself => "the object itself",
-            Self::Machines => "Machines",
-            Self::Nodes => "Nodes",
-            Self::Requests => "certificate requests",
-            Self::ServerLogs => "the logs of all machine-config-servers",
-            Self::Host => "its BareMetalHost",
-        }
-    }
-
-    /// What was not read of it, and by what it could be; none where all was.
-    fn missing(self, case: &Case<'_>) -> Vec<String> {
-        let unread = |kind| {
-            let unread = case.index.ground.missing(kind);
-            let words = |unread: &Unread| format!("{}: {}", unread.what, unread.why);
-            unread.iter().map(words).collect()
-        };
-        match self {
-            Self::Itself => Vec::new(),
-            Self::Machines => unread(NeededKind::Machines),
-            Self::Nodes => unread(NeededKind::Nodes),
-            Self::Requests => unread(NeededKind::Requests),
-            Self::ServerLogs => case.missing_logs(),
-            Self::Host => case.missing_host().into_iter().collect(),
-        }
-    }
-}
+use std::collections::BTreeMap;
 
 impl Case<'_> {
     /// Notes what was not read of these.
@@ -83,9 +37,9 @@ pub(crate) struct Proof {
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) stage: Stage,
-    pub(super) at: At,
+    at: At,
     /// The text beside the step.
-    pub(super) step: String,
+    step: String,
     pub(super) sentence: String,
     pub(super) next: Vec<String>,
     /// It is what the machine says of itself.
@@ -95,10 +49,10 @@ pub(super) struct Finding {
 
 impl Finding {
     /// An uncertain one.
-    pub(super) fn new(stage: Stage, at: At, step: impl Into<String>, sentence: String) -> Self {
+    pub(super) fn new(stage: Stage, step: impl Into<String>, sentence: String) -> Self {
         Self {
             stage,
-            at,
+            at: stage.at(),
             step: step.into(),
             sentence,
             next: Vec::new(),
@@ -108,10 +62,10 @@ impl Finding {
     }
 
     /// What the machine says of itself, which nothing proves.
-    pub(super) fn claim(stage: Stage, at: At, step: impl Into<String>, sentence: String) -> Self {
+    pub(super) fn claim(stage: Stage, step: impl Into<String>, sentence: String) -> Self {
         Self {
             is_claim: true,
-            ..Self::new(stage, at, step, sentence)
+            ..Self::new(stage, step, sentence)
         }
     }
 
@@ -153,33 +107,31 @@ impl Finding {
         }
     }
 
+    fn mark(&self) -> Mark {
+        if self.stage == Stage::Joined {
+            Mark::Done
+        } else if self.stage == Stage::Unknown {
+            Mark::Unknown
+        } else {
+            Mark::Stopped
+        }
+    }
+
     /// The steps: those before are done where they were seen, or something later was; those behind
     /// were not reached.
-    pub(super) fn steps(&self, known: &[(At, String)]) -> Vec<Step> {
+    pub(super) fn steps(&self, known: &BTreeMap<At, String>) -> Vec<Step> {
         let step = |at: At| {
-            let own = known.iter().rev().find(|(of, _)| *of == at);
-            let own = own.map(|(_, text)| text.clone()).unwrap_or_default();
-            let is_seen = known.iter().any(|(of, _)| *of >= at);
+            let own = || known.get(&at).cloned().unwrap_or_default();
+            let is_seen = self.stage == Stage::Joined || known.range(at..).next().is_some();
             let (mark, text) = match at.cmp(&self.at) {
-                Ordering::Less | Ordering::Equal if self.stage == Stage::Joined => (
-                    Mark::Done,
-                    if own.is_empty() && at == self.at {
-                        self.step.clone()
-                    } else {
-                        own
-                    },
-                ),
-                Ordering::Greater => (Mark::NotReached, own),
-                Ordering::Equal if self.stage == Stage::Unknown => {
-                    (Mark::Unknown, self.step.clone())
-                }
-                Ordering::Equal => (Mark::Stopped, self.step.clone()),
-                Ordering::Less if is_seen => (Mark::Done, own),
+                Ordering::Less if is_seen => (Mark::Done, own()),
                 // Without the agent nobody looks at the boot image.
                 Ordering::Less if at == At::LetIn && !self.is_claim => {
                     (Mark::Unknown, "no report of skewguard".to_owned())
                 }
-                Ordering::Less => (Mark::Unknown, own),
+                Ordering::Less => (Mark::Unknown, own()),
+                Ordering::Equal => (self.mark(), self.step.clone()),
+                Ordering::Greater => (Mark::NotReached, own()),
             };
             Step {
                 name: at.name(),
@@ -193,21 +145,10 @@ impl Finding {
 
 /// A text of somebody else as the end of a sentence.
 pub(super) fn sentence(text: &str) -> String {
-    let text = text.trim();
-    let text = crate::text::cut(text, 300);
+    let text = crate::text::cut(text.trim(), 300);
     if text.ends_with(['.', '!', '?']) {
         text
     } else {
         format!("{text}.")
     }
-}
-
-/// A moment in the evidence, for a sentence.
-pub(super) fn ago(now: Moment, at: Option<Moment>) -> String {
-    at.map_or(String::new(), |at| format!(" {} ago", span(now.since(at))))
-}
-
-/// `1 request`, `2 requests`.
-pub(super) fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }

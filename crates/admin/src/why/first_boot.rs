@@ -2,34 +2,33 @@
 
 use super::case::Case;
 use super::claims::CONSOLE;
-use super::explain::Judged;
-use super::finding::{Counter, Finding};
+use super::finding::Finding;
+use super::ground::Counter;
 use super::request_step::Seen;
-use super::way::{At, Stage, YOUNG};
+use super::way::{Stage, YOUNG};
+use skewguard_cluster::names::count;
 
 impl Case<'_> {
     /// It was served, and nothing was seen of it since. That nothing was is no cause: it stays
     /// uncertain.
-    pub(super) fn served(&mut self, seen: &Seen, judged: Option<&Judged>) -> Finding {
-        let name = self.name();
-        let ago = self.now.since(seen.last.at);
-        let when = self.ago(seen.last.at);
-        let image = self.image(judged);
-        let step = format!("nothing seen since {}", seen.last.at.clock());
+    pub(super) fn served(&mut self, seen: &Seen) -> Finding {
+        let (name, when) = (self.name, self.ago(seen.last.at));
+        let image = self.image();
         let text = if seen.boots > 2 {
             format!(
-                "{name} got its config in {} boots, the last {when}, and neither a certificate request nor a Node of it was seen: its first boot seems to begin again and again{image}.",
+                "{name} got its config in {} boots, the last{when}, and neither a certificate request nor a Node of it was seen: its first boot seems to begin again and again{image}.",
                 seen.boots
             )
-        } else if ago < YOUNG {
-            format!("{name} got its config {when}, and may be in its first boot{image}.")
+        } else if self.now.since(seen.last.at) < YOUNG {
+            format!("{name} got its config{when}, and may be in its first boot{image}.")
         } else {
             format!(
-                "{name} got its config {when}; neither a certificate request nor a Node of it was seen since{image}."
+                "{name} got its config{when}; neither a certificate request nor a Node of it was seen since{image}."
             )
         };
-        let mut finding = Finding::new(Stage::FirstBoot, At::FirstBoot, step, text);
-        for issue in judged.map(|judged| &judged.issues).into_iter().flatten() {
+        let step = format!("nothing seen since {}", seen.last.at.clock());
+        let mut finding = Finding::new(Stage::FirstBoot, step, text);
+        for issue in self.judged.iter().flat_map(|judged| &judged.issues) {
             finding = finding.next(format!("A known issue of its image: {issue}"));
         }
         self.unread(&[Counter::Requests, Counter::Nodes, Counter::ServerLogs]);
@@ -38,65 +37,54 @@ impl Case<'_> {
     }
 
     /// `; its set's image is 412.86…, which …`.
-    fn image(&mut self, judged: Option<&Judged>) -> String {
-        let Some(judged) = judged else {
+    fn image(&mut self) -> String {
+        let Some(judged) = self.judged else {
             return String::new();
         };
+        let set = &judged.set;
         let Some(version) = &judged.version else {
             self.unseen(format!(
-                "the boot image of {}: its version is unknown, or known by a node's own word alone",
-                judged.set
+                "the boot image of {set}: its version is unknown, or known by a node's own word alone"
             ));
             return String::new();
         };
-        let source = judged.set.clone();
-        let verdict = if judged.message.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", judged.message)
+        let verdict = match &*judged.message {
+            "" => String::new(),
+            message => format!(": {message}"),
         };
-        self.see(source, None, format!("boot image {version}{verdict}"));
-        if judged.is_refused {
-            format!(
-                "; {} makes machines from {version}, which the limits refuse",
-                judged.set
-            )
-        } else {
-            format!("; {} makes machines from {version}", judged.set)
-        }
+        self.see(set, None, format!("boot image {version}{verdict}"));
+        let refused = match judged.is_refused {
+            true => ", which the limits refuse",
+            false => "",
+        };
+        format!("; {set} makes machines from {version}{refused}")
     }
 
     pub(super) fn hidden_request(&mut self, why: &str) -> Finding {
-        let name = self.name();
-        let waiting = self
-            .facts
-            .machines
-            .iter()
-            .filter(|machine| machine.node.is_none())
-            .count();
+        let machines = self.facts.machines.iter();
+        let waiting = machines.filter(|machine| machine.node.is_none()).count();
+        let are = if waiting == 1 { "is" } else { "are" };
         self.see("log of the machine-config-server", None, why);
         self.unread(&[Counter::Requests, Counter::Nodes]);
         self.unseen("which of them asked: its console says whether Ignition reaches the machine-config-server");
         Finding::new(
             Stage::Unknown,
-            At::Requested,
             "cannot be told apart",
             format!(
-                "Whether {name} asked for its config cannot be told apart: {why}; {waiting} Machine{} without a Node.",
-                if waiting == 1 { " is" } else { "s are" }
+                "Whether {} asked for its config cannot be told apart: {why}; {} {are} without a Node.",
+                self.name,
+                count(waiting, "Machine")
             ),
         )
         .next("Look at its console: Ignition says there whether it reaches the machine-config-server")
     }
 
     /// The log was not read, and nothing later was seen.
-    pub(super) fn unknown(&mut self, judged: Option<&Judged>) -> Finding {
-        let name = self.name();
-        let image = self.image(judged);
+    pub(super) fn unknown(&mut self) -> Finding {
+        let (name, image) = (self.name, self.image());
         self.unread(&[Counter::Requests]);
         Finding::new(
             Stage::Unknown,
-            At::Requested,
             "not seen",
             format!("Why {name} is no Node cannot be told from what was read: its instance is there, and nothing else of it was seen{image}."),
         )

@@ -1,16 +1,49 @@
-//! Kinds without which it is not known who waits, and whether they were read (pure).
+//! Sources that could say otherwise, and whether they were read (pure).
 
+use super::case::Case;
 use crate::audit::Unread;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::groups::{CERTIFICATES, KARPENTER, MACHINE_API, REQUEST};
 
-/// A kind without which it is not known who waits.
+/// A source that could say otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NeededKind {
+pub(super) enum Counter {
+    /// The object itself: it is what says so.
+    Itself,
     Machines,
     Nodes,
     /// Certificate requests.
     Requests,
+    /// The logs of all machine-config-servers since before the machine was made.
+    ServerLogs,
+    /// The BareMetalHost of a Machine that has one.
+    Host,
+}
+
+impl Counter {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Itself => "the object itself",
+            Self::Machines => "Machines",
+            Self::Nodes => "Nodes",
+            Self::Requests => "certificate requests",
+            Self::ServerLogs => "the logs of all machine-config-servers",
+            Self::Host => "its BareMetalHost",
+        }
+    }
+
+    /// What was not read of it, and by what it could be; none where all was.
+    pub(super) fn missing(self, case: &Case<'_>) -> Vec<String> {
+        match self {
+            Self::Itself | Self::Machines | Self::Nodes | Self::Requests => {
+                let unread = case.index.ground.missing(self).into_iter();
+                let words = |unread: Unread| format!("{}: {}", unread.what, unread.why);
+                unread.map(words).collect()
+            }
+            Self::ServerLogs => case.missing_logs(),
+            Self::Host => case.missing_host().into_iter().collect(),
+        }
+    }
 }
 
 /// The kinds that were read, if there are any objects of them.
@@ -36,31 +69,25 @@ impl Ground {
     }
 
     /// What is unread of a kind; `None` where it was read.
-    pub(super) fn missing(self, kind: NeededKind) -> Option<Unread> {
-        let (is_read, what, how) = match kind {
-            NeededKind::Machines => (
+    fn missing(self, kind: Counter) -> Option<Unread> {
+        let (is_read, how) = match kind {
+            Counter::Machines => (
                 self.has_machines,
-                "Machines",
                 "list machines; `oc get machines.machine.openshift.io -A -o json`",
             ),
-            NeededKind::Nodes => (
-                self.has_nodes,
-                "Nodes",
-                "list nodes; `oc get nodes -o json`",
-            ),
-            NeededKind::Requests => (
+            Counter::Nodes => (self.has_nodes, "list nodes; `oc get nodes -o json`"),
+            Counter::Requests => (
                 self.has_requests,
-                "certificate requests",
                 "list certificatesigningrequests; `oc adm inspect certificatesigningrequests`",
             ),
+            Counter::Itself | Counter::ServerLogs | Counter::Host => return None,
         };
-        (!is_read).then(|| Unread::new(what, format!("none was read ({how})")))
+        (!is_read).then(|| Unread::new(kind.name(), format!("none was read ({how})")))
     }
 
-    /// The kinds that were not read, without which something more may wait.
-    pub(super) fn all_missing(self) -> Vec<Unread> {
-        use NeededKind::{Machines, Nodes, Requests};
-        let kinds = [Machines, Nodes, Requests].into_iter();
-        kinds.filter_map(|kind| self.missing(kind)).collect()
+    /// The kinds that were not read, without which it is not known who waits.
+    pub(super) fn all_missing(self) -> impl Iterator<Item = Unread> {
+        let kinds = [Counter::Machines, Counter::Nodes, Counter::Requests];
+        kinds.into_iter().filter_map(move |kind| self.missing(kind))
     }
 }

@@ -1,17 +1,16 @@
 //! Machines of a NodePool: their config comes from HyperShift's ignition server, and their Node is in
 //! another cluster (pure).
 
-use super::case::Case;
-use super::finding::{Counter, Finding, sentence};
+use super::case::{CLOCKS, Case};
+use super::finding::{Finding, sentence};
+use super::ground::Counter;
 use super::ignition_server::{Refusal, Request};
 use super::moment::{Moment, span};
-use super::way::{At, Stage};
+use super::way::Stage;
 use skewguard_cluster::kinds::metadata::Condition;
 use skewguard_cluster::kinds::node_pool::NodePool;
+use skewguard_cluster::names::count;
 use std::collections::BTreeMap;
-
-/// Seconds by which a clock may differ from another.
-const CLOCKS: u64 = 60;
 
 /// Conditions of a NodePool about its machines, beside those about what is valid: the earliest on their
 /// way first.
@@ -59,112 +58,88 @@ impl Case<'_> {
     /// A NodePool that wants machines and has none.
     pub(super) fn node_pool_without_machines(&mut self, pool: &NodePool) -> Finding {
         let full_name = pool.metadata.full_name();
-        let bad = self.see_pool(pool);
         let wants = format!(
             "NodePool {full_name} wants {} and has none",
-            super::finding::count(pool.wanted, "machine")
+            count(pool.wanted, "machine")
         );
-        let describe = format!(
-            "Look at the NodePool: `oc describe nodepools.hypershift.openshift.io {}`",
-            flags(&full_name)
-        );
-        match bad {
-            Some((kind, why)) if kind != SKEW => Finding::new(
-                Stage::NoInstance,
-                At::Instance,
-                format!("{kind} is False"),
-                format!("{wants}: {kind} is False: {}", sentence(&why)),
-            )
-            .next(describe)
-            .proved(
-                self,
-                format!("NodePool {full_name}, condition {kind}"),
-                &[Counter::Machines],
-            ),
-            bad => {
-                let beside = bad.map_or(String::new(), |(kind, why)| {
-                    format!(
-                        "; {kind} is False, which alone stops nothing: {}",
-                        sentence(&why)
-                    )
-                });
-                let end = if beside.is_empty() { "." } else { "" };
-                self.unseen("why: the log of the control-plane-operator or the capi-provider in the hosted control plane's namespace");
-                Finding::new(
-                    Stage::NoInstance,
-                    At::Instance,
-                    "no Machine is made",
-                    format!("{wants}, and no condition of it says why{beside}{end}"),
-                )
-                .next(describe)
+        let no_instance = |step: String, sentence| {
+            Finding::new(Stage::NoInstance, step, sentence).next(describe(&full_name))
+        };
+        let beside = match self.see_pool(pool) {
+            Some((kind, why)) if kind != SKEW => {
+                let finding = no_instance(
+                    format!("{kind} is False"),
+                    format!("{wants}: {kind} is False: {why}"),
+                );
+                let source = format!("NodePool {full_name}, condition {kind}");
+                return finding.proved(self, source, &[Counter::Machines]);
             }
-        }
+            Some((kind, why)) => format!("; {kind} is False, which alone stops nothing: {why}"),
+            None => ".".to_owned(),
+        };
+        self.unseen("why: the log of the control-plane-operator or the capi-provider in the hosted control plane's namespace");
+        no_instance(
+            "no Machine is made".to_owned(),
+            format!("{wants}, and no condition of it says why{beside}"),
+        )
     }
 
     /// The finding of a machine whose Node is in a hosted cluster.
     pub(super) fn hosted(&mut self) -> Finding {
-        let facts = self.facts;
-        let name_of_pool = self.node_pool();
-        let pool = facts
-            .node_pools
-            .iter()
-            .find(|of| of.metadata.full_name() == name_of_pool);
-        let bad = pool.and_then(|pool| self.see_pool(pool));
-        let is_invalid = (bad.as_ref()).is_some_and(|(kind, _)| kind.starts_with("Valid"));
+        let pool = self.node_pool();
+        let mut pools = self.facts.node_pools.iter();
+        let own = pools.find(|one| one.metadata.full_name() == pool);
+        let bad = own.and_then(|own| self.see_pool(own));
+        let is_invalid = own.is_some_and(is_invalid);
         // That nobody asked says less than that there is nothing to ask for.
         let by_log = (self.by_ignition_log())
             .filter(|finding| !is_invalid || finding.stage != Stage::NoRequest);
-        let name = self.name();
+        let name = self.name;
         self.unseen("its Node and certificate requests: they are in the hosted cluster");
-        match (by_log, bad) {
-            (Some(finding), Some((kind, why))) if finding.stage == Stage::RequestRefused && is_invalid => {
+        let Some((kind, why)) = bad else {
+            return by_log.unwrap_or_else(|| Finding::new(
+                Stage::Unknown,
+                "not seen from here",
+                format!("Why {name} is no Node cannot be told from here: its config comes from HyperShift's ignition server."),
+            ));
+        };
+        let says = format!("its NodePool {pool} says {kind} is False: {why}");
+        let step = format!("{kind} is False");
+        match by_log {
+            Some(finding) if finding.stage == Stage::RequestRefused && is_invalid => {
                 let sentence = format!(
-                    "{name} does not get its config: its NodePool {name_of_pool} says {kind} is False: {} {}",
-                    sentence(&why), finding.sentence
+                    "{name} does not get its config: {says} {}",
+                    finding.sentence
                 );
                 finding.retold(Stage::RequestRefused, sentence, None)
             }
-            (Some(finding), _) => finding,
-            (None, Some((kind, why))) if kind == "ReachedIgnitionEndpoint" => Finding::new(
-                Stage::NoRequest,
-                At::Requested,
-                "ReachedIgnitionEndpoint is False",
-                format!("No machine of NodePool {name_of_pool} has reached the ignition server, {name} among them: {}", sentence(&why)),
-            )
-            .next(ROUTE),
-            (None, Some((kind, why))) if is_invalid => Finding::new(
-                Stage::RequestRefused,
-                At::Served,
-                format!("{kind} is False"),
-                format!("{name} does not get its config, as it seems: its NodePool {name_of_pool} says {kind} is False: {}", sentence(&why)),
-            )
-            .next(format!("Look at the NodePool: `oc describe nodepools.hypershift.openshift.io {}`", flags(&name_of_pool))),
-            (None, Some((kind, why))) => Finding::new(
-                Stage::Unknown,
-                At::Requested,
-                format!("{kind} is False"),
-                format!("Why {name} is no Node cannot be told from here; its NodePool {name_of_pool} says {kind} is False: {}", sentence(&why)),
-            ),
-            (None, None) => Finding::new(
-                Stage::Unknown,
-                At::Requested,
-                "not seen from here",
-                format!("Why {name} is no Node cannot be told from here: its config comes from HyperShift's ignition server."),
-            ),
+            Some(finding) => finding,
+            None if kind == "ReachedIgnitionEndpoint" => {
+                let sentence = format!(
+                    "No machine of NodePool {pool} has reached the ignition server, {name} among them: {why}"
+                );
+                Finding::new(Stage::NoRequest, step, sentence).next(ROUTE)
+            }
+            None if is_invalid => {
+                let sentence = format!("{name} does not get its config, as it seems: {says}");
+                Finding::new(Stage::RequestRefused, step, sentence).next(describe(&pool))
+            }
+            None => {
+                let sentence = format!("Why {name} is no Node cannot be told from here; {says}");
+                Finding::new(Stage::Unknown, step, sentence)
+            }
         }
     }
 
-    /// The first condition of a NodePool that says why; each goes into the evidence.
+    /// The first condition of a NodePool that says why, and its words; each goes into the evidence.
     fn see_pool(&mut self, pool: &NodePool) -> Option<(String, String)> {
-        let full_name = pool.metadata.full_name();
         let bad = blame(pool);
+        let source = format!("NodePool {}", pool.metadata.full_name());
         for condition in &bad {
-            let text = format!("{}: {}", condition.status, condition.says());
-            let source = format!("NodePool {full_name}, condition {}", condition.kind);
-            self.see(source, condition.since(), text);
+            self.see_condition_of(&source, condition);
         }
         let first = bad.first()?;
-        Some((first.kind.clone(), first.says()))
+        Some((first.kind.clone(), sentence(&first.says())))
     }
 
     fn node_pool(&self) -> String {
@@ -184,68 +159,62 @@ impl Case<'_> {
             ));
             return None;
         };
-        let made = self.created()?;
-        let own: Vec<&Request> = servers
-            .requests
-            .iter()
-            .filter(|request| request.at.plus(CLOCKS) >= made)
-            .collect();
+        let made = self.created?;
+        let all = servers.requests.iter();
+        let own: Vec<&Request> = all.filter(|one| one.at.plus(CLOCKS) >= made).collect();
         let mut refusals: BTreeMap<Refusal, usize> = BTreeMap::new();
         for refusal in own.iter().filter_map(|request| request.refusal) {
             *refusals.entry(refusal).or_default() += 1;
         }
         let served = own.len() - refusals.values().sum::<usize>();
-        self.see(
-            format!("log of the ignition-server in {namespace}"),
-            own.last().map(|request| request.at).or(Some(made)),
-            match own.len() {
-                0 => format!(
-                    "since then no request in the logs of {} pods",
-                    servers.count()
-                ),
-                count => format!(
-                    "{} since {made}, the last by {}; {served} served",
-                    requests(count),
-                    servers.agent
-                ),
-            },
-        );
-        let begin = servers.begin();
-        let is_whole = begin.is_some_and(|begin| begin <= made.plus(CLOCKS));
+        let last = own.last().map_or(made, |request| request.at);
+        let text = match own.len() {
+            0 => format!(
+                "since then no request in the logs of {} pods",
+                servers.count()
+            ),
+            all => format!(
+                "{} since {made}, the last by {}; {served} served",
+                count(all, "request"),
+                servers.agent
+            ),
+        };
+        let source = format!("log of the ignition-server in {namespace}");
+        self.see(source, Some(last), text);
         if own.is_empty() {
-            return Some(self.nobody_asked(made.max(begin.unwrap_or(made)), is_whole));
+            let begin = servers.begin();
+            let is_whole = begin.is_some_and(|begin| begin <= made.plus(CLOCKS));
+            return Some(self.nobody_asked(begin.map_or(made, |begin| made.max(begin)), is_whole));
         }
-        if served == 0 {
-            let (refusal, _) = refusals.iter().max_by_key(|(_, count)| **count)?;
-            return Some(self.all_refused(&own, *refusal));
-        }
-        Some(self.some_served(&own, served))
+        let most = refusals.iter().max_by_key(|(_, count)| **count);
+        let requests = count(own.len(), "request");
+        Some(match most {
+            Some((refusal, _)) if served == 0 => self.all_refused(&requests, last, *refusal),
+            _ => self.some_served(last, &format!("{served} of {requests}")),
+        })
     }
 
     fn nobody_asked(&self, since: Moment, is_whole: bool) -> Finding {
-        let (name, pool) = (self.name(), self.node_pool());
+        let (name, pool) = (self.name, self.node_pool());
         let age = span(self.now.since(since));
-        let far = if is_whole {
-            ""
-        } else {
-            ", as far as the logs go back"
+        let far = match is_whole {
+            true => "",
+            false => ", as far as the logs go back",
         };
         Finding::new(
             Stage::NoRequest,
-            At::Requested,
             format!("none since {}", since.clock()),
             format!("{name} is up, and no machine of NodePool {pool}'s cluster has asked for a config in {age}{far}: user data, network or route."),
         )
         .next(ROUTE)
     }
 
-    fn all_refused(&self, own: &[&Request], refusal: Refusal) -> Finding {
-        let (name, pool) = (self.name(), self.node_pool());
-        let last = own.last().map_or(self.now, |request| request.at);
+    fn all_refused(&self, requests: &str, last: Moment, refusal: Refusal) -> Finding {
+        let (name, status) = (self.name, refusal.status());
         let (why, help) = match refusal {
             Refusal::UnknownToken => (
                 "the ignition server does not know the token of their user data, which is of an older config of the NodePool, or its config is not made yet",
-                format!("Look at the NodePool: `oc describe nodepools.hypershift.openshift.io {}`", flags(&pool)),
+                describe(&self.node_pool()),
             ),
             Refusal::Token => (
                 "their user data has no token",
@@ -258,44 +227,36 @@ impl Case<'_> {
         };
         Finding::new(
             Stage::RequestRefused,
-            At::Served,
-            format!("refused ({})", refusal.status()),
+            format!("refused ({status})"),
             format!(
-                "{name}'s cluster did not serve a config to any machine since {name} was made, at {}, the last {} ({}): {why}.",
-                requests(own.len()),
+                "{name}'s cluster did not serve a config to any machine since {name} was made, at {requests}, the last{} ({status}): {why}.",
                 self.ago(last),
-                refusal.status()
             ),
         )
         .next(help)
     }
 
     /// Some requests were served; whose cannot be told if several machines came since.
-    fn some_served(&self, own: &[&Request], served: usize) -> Finding {
-        let name = self.name();
-        let (namespace, made) = (
-            self.machine.map(|machine| &machine.metadata.namespace),
-            self.created(),
-        );
+    fn some_served(&self, last: Moment, served: &str) -> Finding {
+        let name = self.name;
+        let namespace = self.machine.map(|machine| &machine.metadata.namespace);
         let later = self.facts.all_machines().filter(|machine| {
-            Some(&machine.metadata.namespace) == namespace && machine.metadata.created >= made
+            Some(&machine.metadata.namespace) == namespace
+                && machine.metadata.created >= self.created
         });
         if later.count() > 1 {
             return Finding::new(
                 Stage::Unknown,
-                At::Requested,
                 "cannot be told apart",
-                format!("Whether {name} got its config cannot be told apart: the ignition server's log has no addresses, and served {served} of {} since it was made.", requests(own.len())),
+                format!("Whether {name} got its config cannot be told apart: the ignition server's log has no addresses, and served {served} since it was made."),
             )
             .next("Look at its console: Ignition says there whether it reaches the ignition server");
         }
-        let last = own.last().map_or(self.now, |request| request.at);
         Finding::new(
             Stage::FirstBoot,
-            At::FirstBoot,
             format!("nothing seen since {}", last.clock()),
             format!(
-                "{name} got its config {}, as the only machine that was made since then; its Node and its certificate request are in the hosted cluster.",
+                "{name} got its config{}, as the only machine that was made since then; its Node and its certificate request are in the hosted cluster.",
                 self.ago(last)
             ),
         )
@@ -305,14 +266,11 @@ impl Case<'_> {
 
 const ROUTE: &str = "Look at the route ignition-server of the hosted control plane, and at the way there from the machines' network";
 
-fn requests(count: usize) -> String {
-    format!("{count} request{}", if count == 1 { "" } else { "s" })
-}
-
-/// A name with its namespace, as oc takes it.
-fn flags(full_name: &str) -> String {
-    match full_name.split_once('/') {
-        Some((namespace, name)) => format!("-n {namespace} {name}"),
-        None => full_name.to_owned(),
-    }
+/// The advice to look at a NodePool, with its namespace as oc takes it.
+fn describe(full_name: &str) -> String {
+    let name = full_name.split_once('/');
+    let name = name.map_or(full_name.to_owned(), |(namespace, name)| {
+        format!("-n {namespace} {name}")
+    });
+    format!("Look at the NodePool: `oc describe nodepools.hypershift.openshift.io {name}`")
 }

@@ -1,12 +1,15 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
+use super::case::CLOCKS;
 use super::deletion::Deletion;
 use super::ground::Ground;
 use super::moment::Moment;
+use super::server_log::Request;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::names::normal;
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::report::Report;
 use skewguard_cluster::kinds::request::CertificateRequest;
@@ -33,6 +36,7 @@ pub(super) struct Index<'a> {
     pub(super) nodes_of_machines: BTreeMap<&'a str, &'a Node>,
     pub(super) nodes_by_provider: BTreeMap<&'a str, &'a Node>,
     pub(super) reports: BTreeMap<&'a str, Vec<&'a Report>>,
+    /// The oldest first, as all lists here are.
     pub(super) requests: BTreeMap<&'a str, Vec<&'a CertificateRequest>>,
     /// By the kind, namespace and name that they are about.
     events: BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a Event>>,
@@ -41,7 +45,7 @@ pub(super) struct Index<'a> {
     /// By namespace, and kind and name of what they are for.
     hosts: BTreeMap<(&'a str, &'a str, &'a str), &'a Host>,
     /// Addresses of what is in this cluster.
-    pub(super) known: BTreeSet<IpAddr>,
+    known: BTreeSet<IpAddr>,
     hosts_by_name: BTreeMap<String, &'a Host>,
     /// Nodes by their addresses that no Machine is linked to.
     pub(super) free_nodes: BTreeMap<IpAddr, &'a Node>,
@@ -67,17 +71,19 @@ pub(super) struct Index<'a> {
     /// Events about first boots that failed, by the node that they name in lower case.
     pub(super) boot_failures: BTreeMap<String, Vec<&'a Event>>,
     /// Names that the approver finds Machines by, in lower case.
-    pub(super) internal_names: BTreeMap<String, &'a str>,
+    pub(super) internal_names: BTreeSet<String>,
 }
 
 impl<'a> Index<'a> {
     pub(super) fn new(facts: &'a Cluster) -> Self {
-        let of_nodes = || {
-            let requests = facts.requests.iter();
-            requests.filter_map(|request| Some((request.node.as_deref()?, request)))
-        };
+        let mut requests: Vec<&CertificateRequest> = facts.requests.iter().collect();
+        requests.retain(|request| !request.node.is_empty());
+        requests.sort_by_key(|request| request.metadata.created);
+        let requests = requests.into_iter();
+        let mut events: Vec<&Event> = facts.events.iter().collect();
+        events.sort_by_key(|event| event.last);
+        let events = events.into_iter();
         let short = |node: &'a str| node.split('.').next().unwrap_or(node);
-        let events = facts.events.iter();
         let deletion = |event: &'a Event| {
             let deletion = Deletion::of(event)?;
             Some(((&*event.namespace, deletion.set()?), deletion))
@@ -86,19 +92,20 @@ impl<'a> Index<'a> {
             let (kind, name) = host.consumer.as_ref()?;
             Some(((&*host.metadata.namespace, &**kind, &**name), host))
         };
-        let nodes = facts.all_nodes();
+        let (machines, nodes) = (facts.all_machines(), facts.all_nodes());
+        let takers = of_all(machines.clone(), |machine| machine.node.as_deref());
         let mut index = Self {
             nodes: of_all(nodes.clone(), |node| {
                 Some(node.metadata.name.to_ascii_lowercase())
             }),
             nodes_of_machines: of_all(nodes.clone(), |node| node.machine.as_deref()),
-            nodes_by_provider: of_all(nodes, |node| node.provider_id.as_deref()),
+            nodes_by_provider: of_all(nodes.clone(), |node| node.provider_id.as_deref()),
             reports: grouped(facts.reports.iter().flat_map(|report| {
                 let names = report.names.iter();
                 names.map(move |name| (&**name, report))
             })),
-            requests: grouped(of_nodes()),
-            requests_by_short: grouped(of_nodes().map(|(node, request)| (short(node), request))),
+            requests: grouped(requests.clone().map(|request| (&*request.node, request))),
+            requests_by_short: grouped(requests.map(|request| (short(&request.node), request))),
             events: grouped(events.clone().map(|event| {
                 let about = (&*event.kind, &*event.namespace, &*event.name);
                 (about, event)
@@ -111,18 +118,26 @@ impl<'a> Index<'a> {
             hosts: facts.hosts.iter().filter_map(host).collect(),
             known: addresses(facts),
             hosts_by_name: of_all(facts.hosts.iter(), |host| Some(host.metadata.full_name())),
-            free_nodes: free_nodes(facts),
+            free_nodes: nodes
+                .filter(|node| node.machine.is_none() && !takers.contains_key(&*node.metadata.name))
+                .flat_map(|node| node.addresses.iter().map(move |address| (*address, node)))
+                .collect(),
             ground: Ground::new(facts),
-            internal_names: internal_names(facts),
+            internal_names: machines
+                .clone()
+                .flat_map(|machine| &machine.addresses)
+                .filter(|(kind, _)| kind == "InternalDNS")
+                .map(|(_, name)| normal(name))
+                .collect(),
             strangers: Vec::new(),
             unnamed: 0,
-            pools_with_machines: (facts.all_machines())
+            pools_with_machines: machines
                 .filter_map(|machine| machine.node_pool.as_deref())
                 .collect(),
             twins: twins(facts),
             strange_askers: Vec::new(),
             is_everybody_strange: false,
-            takers: of_all(facts.all_machines(), |machine| machine.node.as_deref()),
+            takers,
         };
         index.find_strangers(facts);
         index.find_strange_askers(facts);
@@ -132,74 +147,64 @@ impl<'a> Index<'a> {
     /// Finds the requests of addresses that no Machine, host, agent or Node has, and those of a Node's that
     /// had joined before: whoever is behind such an address is not known.
     fn find_strange_askers(&mut self, facts: &Cluster) {
-        let nodes = facts.all_nodes();
         let mut joined: BTreeMap<IpAddr, Moment> = BTreeMap::new();
-        for (node, created) in nodes.filter_map(|node| Some((node, node.metadata.created?))) {
-            for address in &node.addresses {
-                let known = joined.entry(*address).or_insert(created);
-                *known = created.max(*known);
-            }
+        let mut nodes: Vec<&Node> = facts.all_nodes().collect();
+        nodes.sort_by_key(|node| node.metadata.created);
+        for node in nodes {
+            let created = node.metadata.created.into_iter();
+            joined.extend(created.flat_map(|at| node.addresses.iter().map(move |ip| (*ip, at))));
         }
-        let waiting = facts
-            .all_machines()
-            .filter(|machine| machine.node.is_none());
-        for address in waiting.flat_map(|machine| machine.ips()) {
-            joined.remove(&address);
+        let machines = facts.all_machines();
+        for ip in machines
+            .filter(|machine| machine.node.is_none())
+            .flat_map(Machine::ips)
+        {
+            joined.remove(&ip);
         }
-        let logs = &facts.logs;
-        let mut is_anybody_known = None;
-        for (address, peer) in logs.peers.iter().filter(|(_, peer)| peer.count > 0) {
-            let is_known = self.known.contains(address);
-            is_anybody_known = Some(is_known || is_anybody_known == Some(true));
-            let mut last: BTreeMap<usize, Moment> = BTreeMap::new();
-            for request in peer.requests.iter().filter(|request| request.is_ignition) {
-                let after = joined.get(address).map(|joined| joined.plus(60));
-                if !is_known || after.is_some_and(|after| request.at > after) {
-                    let known = last.entry(request.pool).or_insert(request.at);
-                    *known = request.at.max(*known);
-                }
-            }
+        let asked = facts.logs.peers.iter().filter(|(_, peer)| peer.count > 0);
+        let is_known = |address: &IpAddr| self.known.contains(address);
+        for (address, peer) in asked.clone() {
+            let after = joined.get(address).map(|joined| joined.plus(CLOCKS));
+            let is_strange = |request: &&Request| {
+                let is_later = after.is_some_and(|after| request.at > after);
+                request.is_ignition && (!is_known(address) || is_later)
+            };
+            let all = peer.requests.iter().filter(is_strange);
+            let last: BTreeMap<usize, Moment> = all.map(|one| (one.pool, one.at)).collect();
             let askers = last.into_iter();
             self.strange_askers
                 .extend(askers.map(|(pool, last)| StrangeAsker { pool, last }));
         }
-        self.is_everybody_strange = is_anybody_known == Some(false);
+        self.is_everybody_strange =
+            asked.clone().next().is_some() && !asked.map(|(address, _)| address).any(is_known);
     }
 
     /// Tells if another Machine than this one names a Node as its own.
     pub(super) fn is_taken(&self, node: &Node, machine: Option<&Machine>) -> bool {
         let taker = self.takers.get(&*node.metadata.name);
-        taker.is_some_and(|taker| {
-            machine.is_none_or(|machine| taker.metadata.full_name() != machine.metadata.full_name())
-        })
+        let full_name = |machine: &Machine| machine.metadata.full_name();
+        taker.is_some_and(|taker| machine.map(full_name) != Some(full_name(taker)))
     }
 
     /// Finds the requests for a first certificate that are nobody's, and counts who waits without one.
     fn find_strangers(&mut self, facts: &'a Cluster) {
-        let mut left: BTreeMap<&str, Stranger<'a>> = BTreeMap::new();
-        for request in facts.requests.iter().filter(|request| request.is_first) {
-            let Some(node) = request.node.as_deref() else {
-                continue;
-            };
-            if request.denied.is_some() || self.nodes.contains_key(node) {
-                continue;
-            }
-            let stranger = left.entry(node).or_insert(Stranger {
-                first: request.created,
-                last: request,
-            });
-            stranger.first = stranger.first.min(request.created);
-            if request.created >= stranger.last.created {
-                stranger.last = request;
-            }
-        }
+        let strange = |(node, all): (&&'a str, &Vec<&'a CertificateRequest>)| {
+            let own = all.iter().copied();
+            let mut own = own.filter(|request| request.is_first && request.denied.is_none());
+            let first = own.next().filter(|_| !self.nodes.contains_key(*node))?;
+            let last = own.last().unwrap_or(first);
+            let first = first.metadata.created;
+            Some((*node, Stranger { first, last }))
+        };
+        let mut left: BTreeMap<&str, Stranger<'_>> =
+            self.requests.iter().filter_map(strange).collect();
         let mut unnamed = 0;
         let mut meet = |names: &mut dyn Iterator<Item = String>, waits: bool| {
             let mut is_named = false;
             for name in names {
                 for request in self.first_requests(&name) {
                     is_named = true;
-                    left.remove(request.node.as_deref().unwrap_or_default());
+                    left.remove(&*request.node);
                 }
             }
             unnamed += usize::from(waits && !is_named);
@@ -207,18 +212,13 @@ impl<'a> Index<'a> {
         for machine in facts.all_machines() {
             let host = self.host_of(machine).into_iter().flat_map(Host::names);
             let is_up = machine.provider_id.is_some() || !machine.addresses.is_empty();
-            let waits = machine.node.is_none() && !machine.is_deleting && is_up;
-            meet(
-                &mut machine.names().chain(host),
-                waits && !machine.is_failed(),
-            );
+            let is_over = machine.node.is_some() || machine.is_deleting || machine.is_failed();
+            meet(&mut machine.names().chain(host), is_up && !is_over);
         }
         for host in facts.hosts.iter().filter(|host| host.consumer.is_none()) {
             let is_here = host.names().any(|name| self.nodes.contains_key(&name));
-            meet(
-                &mut host.names(),
-                host.is_wanted && !host.is_external && !is_here,
-            );
+            let waits = host.is_wanted && !host.is_external && !is_here;
+            meet(&mut host.names(), waits);
         }
         for agent in &facts.agents {
             meet(&mut agent.names(), agent.is_bound && !agent.is_over());
@@ -235,9 +235,7 @@ impl<'a> Index<'a> {
         let is_short = !name.contains(['.', ':']) && !name.starts_with("localhost");
         let short = self.requests_by_short.get(name).filter(|_| is_short);
         let found = whole.or(short).into_iter().flatten().copied();
-        let mut found: Vec<_> = found.filter(|request| request.is_first).collect();
-        found.sort_by_key(|request| request.created);
-        found
+        found.filter(|request| request.is_first).collect()
     }
 
     /// Tells if this copy of a Machine is the one that counts: between the two Machine APIs each has two.
@@ -281,13 +279,8 @@ impl<'a> Index<'a> {
 
     /// The Events about an object, the oldest first.
     pub(super) fn events(&self, kind: &str, namespace: &str, name: &str) -> Vec<&'a Event> {
-        let mut all = self
-            .events
-            .get(&(kind, namespace, name))
-            .cloned()
-            .unwrap_or_default();
-        all.sort_by_key(|event| event.last);
-        all
+        let all = self.events.get(&(kind, namespace, name));
+        all.cloned().unwrap_or_default()
     }
 }
 
@@ -316,31 +309,6 @@ fn grouped<K: Ord, V>(pairs: impl Iterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>
         all.entry(key).or_default().push(value);
     }
     all
-}
-
-/// Names that the approver finds Machines by, and the Machine of each.
-fn internal_names(facts: &Cluster) -> BTreeMap<String, &str> {
-    let mut names = BTreeMap::new();
-    for machine in facts.all_machines() {
-        for (kind, name) in &machine.addresses {
-            if kind == "InternalDNS" {
-                let name = name.trim_end_matches('.').to_ascii_lowercase();
-                names.entry(name).or_insert(&*machine.metadata.name);
-            }
-        }
-    }
-    names
-}
-
-/// The Nodes that no Machine is linked to, by their addresses.
-fn free_nodes(facts: &Cluster) -> BTreeMap<IpAddr, &Node> {
-    let taken: BTreeSet<&str> = (facts.all_machines())
-        .filter_map(|machine| machine.node.as_deref())
-        .collect();
-    let free = facts.all_nodes();
-    let free = free.filter(|node| node.machine.is_none() && !taken.contains(&*node.metadata.name));
-    free.flat_map(|node| node.addresses.iter().map(move |address| (*address, node)))
-        .collect()
 }
 
 /// The node of an Event about a first boot that failed, which the machine-config-server makes of what

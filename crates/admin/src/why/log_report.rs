@@ -2,7 +2,9 @@
 
 use super::moment::{Moment, span};
 use super::report::LogReport;
+use super::server_log::Source;
 use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::names::count;
 use std::collections::BTreeSet;
 
 /// The logs, and how far they can be trusted.
@@ -11,29 +13,21 @@ pub(super) fn log_report(facts: &Cluster) -> LogReport {
     let mut notes = Vec::new();
     if logs.unknown > 0 {
         let sample = logs.unknown_sample.as_deref().unwrap_or_default();
+        let are = if logs.unknown == 1 { "is" } else { "are" };
         notes.push(format!(
-            "{} line{} of the log {} not understood; the first: {sample}",
-            logs.unknown,
-            if logs.unknown == 1 { "" } else { "s" },
-            if logs.unknown == 1 { "is" } else { "are" },
+            "{} of the log {are} not understood; the first: {sample}",
+            count(logs.unknown, "line")
         ));
     }
-    for source in &logs.sources {
-        notes.extend(
-            source
-                .cut
-                .as_ref()
-                .map(|cut| format!("{}: {cut}", source.name)),
-        );
-    }
-    if logs.without_address > 0 {
-        notes.push(format!("{} requests have no address", logs.without_address));
-    }
-    if logs.peers_left_out > 0 {
-        notes.push(format!(
-            "{} requests are of more addresses than are kept",
-            logs.peers_left_out
-        ));
+    let cut = |source: &Source| Some(format!("{}: {}", source.name, source.cut.as_ref()?));
+    notes.extend(logs.sources.iter().filter_map(cut));
+    for (number, what) in [
+        (logs.without_address, "have no address"),
+        (logs.peers_left_out, "are of more addresses than are kept"),
+    ] {
+        if number > 0 {
+            notes.push(format!("{number} requests {what}"));
+        }
     }
     // The clocks of the machine-config-server and the API server.
     if let (Some(log), Some(newest)) = (logs.end(), facts.newest_of_objects())

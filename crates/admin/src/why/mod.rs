@@ -9,7 +9,6 @@ mod advice;
 mod case;
 mod claims;
 mod deletion;
-mod evidence;
 mod explain;
 mod finding;
 mod first_boot;

@@ -2,11 +2,12 @@
 //! it came.
 
 use super::case::Case;
-use super::finding::{Counter, Finding, sentence};
+use super::finding::{Finding, sentence};
+use super::ground::Counter;
 use super::moment::span;
-use super::way::{At, Stage};
+use super::way::Stage;
 use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::condition;
+use skewguard_cluster::kinds::metadata::{Condition, condition};
 
 impl Case<'_> {
     /// The instance of a NodeClaim.
@@ -15,14 +16,13 @@ impl Case<'_> {
         if let Some(id) = &claim.provider_id {
             return Ok(id.clone());
         }
-        if launched.is_some_and(|launched| launched.status == "True") {
+        if launched.is_some_and(Condition::is_true) {
             return Ok("launched".to_owned());
         }
-        let (name, object) = (self.name(), self.object());
+        let name = self.name;
         let made = |why: String| {
             Finding::new(
                 Stage::NoInstance,
-                At::Instance,
                 "it is not launched",
                 format!("{name} has no instance{why}"),
             )
@@ -36,7 +36,7 @@ impl Case<'_> {
             return Err(made(", and no condition says why.".to_owned()));
         };
         self.see_condition(launched);
-        let source = format!("{object}, condition Launched");
+        let source = self.field("condition Launched");
         let finding = made(format!(": {}", sentence(&launched.says())));
         Err(finding.proved(self, source, &[Counter::Nodes]))
     }
@@ -55,17 +55,16 @@ impl Case<'_> {
         let says = says.map_or(".".to_owned(), |says| {
             format!(": {}", sentence(&says.says()))
         });
-        let name = self.name();
         self.unread(&[Counter::Requests, Counter::Nodes]);
         self.unseen(
             "whether it asked for its config: a NodeClaim has no address; its console has it",
         );
         Finding::new(
             Stage::Unknown,
-            At::Requested,
             "cannot be told",
             format!(
-                "{name}'s instance was launched, and its Node has not registered in {}{says}",
+                "{}'s instance was launched, and its Node has not registered in {}{says}",
+                self.name,
                 span(self.now.since(made))
             ),
         )

@@ -2,10 +2,12 @@
 //! under another that is nobody's.
 
 use super::case::{Case, Subject};
-use super::finding::{Counter, Finding, ago, count, sentence};
+use super::finding::{Finding, sentence};
+use super::ground::Counter;
 use super::moment::{Moment, span};
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::request::CertificateRequest;
+use skewguard_cluster::names::count;
 
 /// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
 /// `maxMachineDelta`).
@@ -42,84 +44,67 @@ impl<'a> Case<'a> {
     /// The requests for a first certificate under one of its names, the oldest first.
     fn own_requests(&self) -> Vec<&'a CertificateRequest> {
         if let Subject::Request(request) = self.subject {
-            let node = request.node.as_deref().unwrap_or_default();
-            return self.index.first_requests(node);
+            return self.index.first_requests(&request.node);
         }
-        let created = self.created();
-        let mut own: Vec<&CertificateRequest> = self
-            .names()
+        let names = self.names();
+        let all = names
             .iter()
-            .flat_map(|name| self.index.first_requests(name))
-            .filter(|request| {
-                !matches!((request.created, created), (Some(at), Some(own)) if at.plus(60) < own)
-            })
-            .collect();
-        own.sort_by_key(|request| request.created);
+            .flat_map(|name| self.index.first_requests(name));
+        let own = all.filter(|request| !self.is_before(request.metadata.created));
+        let mut own: Vec<&CertificateRequest> = own.collect();
+        own.sort_by_key(|request| request.metadata.created);
         own
     }
 
     /// Requests of no known machine, made since `at`, that may be its own: where there are not fewer
     /// than machines that wait without one.
     pub(super) fn of_another_name(&mut self, at: Moment) -> Option<Finding> {
-        let index = self.index;
-        let since = index.strangers.iter().filter(|one| one.first >= Some(at));
+        let strangers = self.index.strangers.iter();
+        let since = strangers.filter(|one| one.first >= Some(at));
         let strangers: Vec<&CertificateRequest> = since.map(|one| one.last).collect();
         let (first, last) = (strangers.first()?, strangers.last()?);
-        let waiting = index.unnamed;
-        if strangers.len() < waiting {
-            let nodes: Vec<&str> = strangers
-                .iter()
-                .filter_map(|one| one.node.as_deref())
-                .collect();
-            let nodes = nodes.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+        if strangers.len() < self.index.unnamed {
+            let nodes = strangers.iter().take(3).map(|one| one.node.as_str());
             self.unseen(format!(
-                "whose {} of {nodes} are, which no Machine, host or Node has as its name: one may be its own",
-                count(strangers.len(), "certificate request")
+                "whose {} of {} are, which no Machine, host or Node has as its name: one may be its own",
+                count(strangers.len(), "certificate request"),
+                nodes.collect::<Vec<_>>().join(", ")
             ));
             return None;
         }
-        let name = self.name();
-        // A NodeClaim has no address, by which it would be known who asked.
-        let is_seen = self.known.iter().any(|(at, _)| *at == At::Requested);
-        let (since, after) = if is_seen {
-            ("it asked for its config", "it got its config")
-        } else {
-            ("it was made", "it was made")
-        };
         for one in strangers.iter().take(5) {
-            let node = one.node.clone().unwrap_or_default();
-            let source = format!("CertificateSigningRequest {}", one.name);
-            self.see(
-                source,
-                one.created,
-                format!(
-                    "of node {node}, which nobody has as its name, {}",
-                    state(one)
-                ),
+            let text = format!(
+                "of node {}, which nobody has as its name, {}",
+                one.node,
+                state(one)
             );
+            self.see(one.source(), one.metadata.created, text);
         }
         self.unseen("which request is its own: it has another name than the machine (its console says its host name)");
+        // A NodeClaim has no address, by which it would be known who asked.
+        let (since, after) = match self.known.contains_key(&At::Requested) {
+            true => ("it asked for its config", "it got its config"),
+            false => ("it was made", "it was made"),
+        };
+        let begin = format!(
+            "{} waits for its certificate, as it seems under another name:",
+            self.name
+        );
         if strangers.len() > 1 {
-            let finding = Finding::new(
-                Stage::NoCertificate,
-                At::Certificate,
-                "under another name",
-                format!(
-                    "{name} waits for its certificate, as it seems under another name: {} of names that no Machine, host or Node has were made since {since}, the last {}.",
-                    count(strangers.len(), "request"),
-                    last.name
-                ),
+            let sentence = format!(
+                "{begin} {} of names that no Machine, host or Node has were made since {since}, the last {}.",
+                count(strangers.len(), "request"),
+                last.metadata.name
             );
-            return Some(finding.next(NAMES));
+            return Some(no_certificate("under another name", sentence).next(NAMES));
         }
-        Some(self.of_one_name(first, after))
+        Some(self.of_one_name(first, &begin, after))
     }
 
     /// The one request of no known machine.
-    fn of_one_name(&mut self, first: &CertificateRequest, after: &str) -> Finding {
-        let name = self.name();
-        let node = first.node.clone().unwrap_or_default();
-        let why = match self.why_not_approved(first, &node) {
+    fn of_one_name(&mut self, first: &CertificateRequest, begin: &str, after: &str) -> Finding {
+        let (request, node) = (&first.metadata.name, &first.node);
+        let why = match self.why_not_approved(first) {
             _ if first.is_approved => {
                 "it is approved, and there is no Node of that name.".to_owned()
             }
@@ -129,130 +114,96 @@ impl<'a> Case<'a> {
                 "it is pending.".to_owned()
             }
         };
-        let finding = Finding::new(
-            Stage::NoCertificate,
-            At::Certificate,
-            format!("{} of {node}", first.name),
+        no_certificate(
+            format!("{request} of {node}"),
             format!(
-                "{name} waits for its certificate, as it seems under another name: request {} of {node}, which no Machine, host or Node has as its name, was made{}, after {after}; {why}",
-                first.name,
-                ago(self.now, first.created),
+                "{begin} request {request} of {node}, which no Machine, host or Node has as its name, was made{}, after {after}; {why}",
+                self.ago(first.metadata.created),
             ),
-        );
-        finding.next(NAMES).next(format!(
-            "If it is this machine's (one for serving follows): `oc adm certificate approve {}`",
-            first.name
-        ))
+        )
+        .next(NAMES)
+        .next(approve(first))
     }
 
     /// An approved request, and no Node.
     fn approved(&mut self, request: &CertificateRequest) -> Finding {
-        let source = format!("CertificateSigningRequest {}", request.name);
-        let node = request.node.clone().unwrap_or_default();
-        let name = self.name();
-        let when = ago(self.now, request.created);
-        if !request.is_signed {
-            let text = format!("of node {node}, approved, status.certificate is empty");
-            self.see(source.clone(), request.created, text);
-            return Finding::new(
-                Stage::NoCertificate,
-                At::Certificate,
-                format!("{} is not signed", request.name),
-                format!("{name} waits for its certificate: request {}, made{when}, is approved and not signed.", request.name),
+        let (name, id, source) = (self.name, &request.metadata.name, request.source());
+        let when = self.ago(request.metadata.created);
+        let signed = match request.dates {
+            _ if !request.is_signed => ", status.certificate is empty".to_owned(),
+            Some(dates) => format!(", valid from {} until {}", dates.from, dates.until),
+            None => String::new(),
+        };
+        let text = format!("of node {}, approved{signed}", request.node);
+        self.see(&source, request.metadata.created, text);
+        let finding = if !request.is_signed {
+            no_certificate(
+                format!("{id} is not signed"),
+                format!("{name} waits for its certificate: request {id}, made{when}, is approved and not signed."),
             )
             .next("Look at the signer: `oc describe clusteroperators kube-controller-manager`")
-            .proved(self, source, &[Counter::Nodes]);
-        }
-        let dates = request.dates;
-        let until = dates.map_or(String::new(), |dates| {
-            format!(", valid from {} until {}", dates.from, dates.until)
-        });
-        self.see(
-            source.clone(),
-            request.created,
-            format!("of node {node}, approved{until}"),
-        );
-        if dates.is_some_and(|dates| dates.until < self.now) {
-            return Finding::new(
-                Stage::NoCertificate,
-                At::Certificate,
+        } else if request.dates.is_some_and(|dates| dates.until < self.now) {
+            no_certificate(
                 "it has expired",
                 format!("{name} got its certificate{when}, and there is no Node of it; by now the certificate has expired."),
             )
             .next("Start the node again: its kubelet then makes a new request")
-            .proved(self, source, &[Counter::Nodes]);
-        }
-        let finding = Finding::new(
-            Stage::NodeNotReady,
-            At::Node,
-            "there is none",
-            format!("{name} got its certificate{when}, and there is no Node of it."),
-        )
-        .next("Read the kubelet's journal on the node: journalctl -u kubelet");
-        if matches!(self.subject, Subject::Request(_)) {
-            self.unseen("whether somebody deleted the Node, and the machine is gone");
-            return finding;
-        }
+        } else {
+            let finding = Finding::new(
+                Stage::NodeNotReady,
+                "there is none",
+                format!("{name} got its certificate{when}, and there is no Node of it."),
+            )
+            .next("Read the kubelet's journal on the node: journalctl -u kubelet");
+            if matches!(self.subject, Subject::Request(_)) {
+                self.unseen("whether somebody deleted the Node, and the machine is gone");
+                return finding;
+            }
+            finding
+        };
         finding.proved(self, source, &[Counter::Nodes])
     }
 
     /// The last of its requests, which was denied or waits.
     fn not_approved(&mut self, last: &CertificateRequest, own: &[&CertificateRequest]) -> Finding {
-        let source = format!("CertificateSigningRequest {}", last.name);
-        let node = last.node.clone().unwrap_or_default();
-        let name = self.name();
+        let (name, id, source) = (self.name, &last.metadata.name, last.source());
+        let (node, created) = (&last.node, last.metadata.created);
         if let Some(why) = &last.denied {
-            self.see(
-                source.clone(),
-                last.created,
-                format!("of node {node}, denied: {why}"),
-            );
-            return Finding::new(
-                Stage::NoCertificate,
-                At::Certificate,
-                format!("{} was denied", last.name),
+            self.see(&source, created, format!("of node {node}, denied: {why}"));
+            return no_certificate(
+                format!("{id} was denied"),
                 format!(
                     "{name} was denied its certificate{}: {}",
-                    ago(self.now, last.created),
+                    self.ago(created),
                     sentence(why)
                 ),
             )
             .proved(self, source, &[Counter::Nodes]);
         }
-        self.see(
-            source.clone(),
-            last.created,
-            format!("of node {node}, pending"),
-        );
-        let reason = self.why_not_approved(last, &node);
-        let why_unseen = match reason {
-            Reason::SaidOfAll(_) => "whether the approver means this request: its line names none",
-            Reason::Said(_) | Reason::ByRule(_) | Reason::Unknown => APPROVER,
-        };
-        let (reason, is_said) = match reason {
-            Reason::Said(why) => (format!("; {}", sentence(&why)), true),
-            Reason::SaidOfAll(why) => (format!("; {}", sentence(&why)), false),
+        self.see(&source, created, format!("of node {node}, pending"));
+        // Only what the approver says of this request is a proof.
+        let (reason, unseen) = match self.why_not_approved(last) {
+            Reason::Said(why) => (format!("; {}", sentence(&why)), None),
+            Reason::SaidOfAll(why) => (
+                format!("; {}", sentence(&why)),
+                Some("whether the approver means this request: its line names none"),
+            ),
             Reason::ByRule(why) => (
                 format!("; by the approver's rules: {}", sentence(&why)),
-                false,
+                Some(APPROVER),
             ),
-            Reason::Unknown => (".".to_owned(), false),
+            Reason::Unknown => (".".to_owned(), Some(APPROVER)),
         };
-        let finding = Finding::new(
-            Stage::NoCertificate,
-            At::Certificate,
-            format!("{} is pending", last.name),
+        let finding = no_certificate(
+            format!("{id} is pending"),
             format!(
                 "{name} waits for its certificate: {}{reason}",
                 self.pending(last, own)
             ),
         )
-        .next(format!(
-            "If it is this machine's (one for serving follows): `oc adm certificate approve {}`",
-            last.name
-        ));
-        if !is_said {
-            self.unseen(why_unseen);
+        .next(approve(last));
+        if let Some(unseen) = unseen {
+            self.unseen(unseen);
             return finding;
         }
         finding.proved(self, source, &[Counter::Nodes])
@@ -260,31 +211,26 @@ impl<'a> Case<'a> {
 
     /// `request csr-1 is pending for 67 minutes`.
     fn pending(&self, last: &CertificateRequest, own: &[&CertificateRequest]) -> String {
-        let pending = own.iter().filter(|request| request.is_pending()).count();
-        let first = own.iter().find(|request| request.is_pending());
-        let first = first.and_then(|request| request.created);
-        let since = first.map_or(String::new(), |at| {
+        let pending = own.iter().filter(|request| request.is_pending());
+        let first = pending.clone().next();
+        let since = first.and_then(|request| request.metadata.created);
+        let since = since.map_or(String::new(), |at| {
             format!(" for {}", span(self.now.since(at)))
         });
-        match pending {
-            0 | 1 => format!("request {} is pending{since}", last.name),
-            count => format!(
-                "{count} requests are pending{since}, {} the last",
-                last.name
-            ),
+        let id = &last.metadata.name;
+        match pending.count() {
+            0 | 1 => format!("request {id} is pending{since}"),
+            count => format!("{count} requests are pending{since}, {id} the last"),
         }
     }
 
     /// The approver's reason to leave a request alone: its own word, else its rules.
-    fn why_not_approved(&mut self, request: &CertificateRequest, node: &str) -> Reason {
+    fn why_not_approved(&mut self, request: &CertificateRequest) -> Reason {
         let facts = self.facts;
-        let said = facts.refusals.get(&request.name);
+        let (id, node) = (&request.metadata.name, &request.node);
+        let said = facts.refusals.get(id);
         if let Some(why) = said.or_else(|| facts.refusals.get(node)) {
-            self.see(
-                "log of the machine-approver",
-                None,
-                format!("{}: {why}", request.name),
-            );
+            self.see(APPROVER_LOG, None, format!("{id}: {why}"));
             return Reason::Said(format!("the approver: {why}"));
         }
         if let Some(why) = self.ignored_with_all(request) {
@@ -293,46 +239,41 @@ impl<'a> Case<'a> {
         if let Some(why) = self.approver_fails() {
             return Reason::Said(why);
         }
-        if let Some(why) = self.too_many_wait() {
-            return Reason::ByRule(why);
-        }
-        let ground = &self.index.ground;
-        let Some(machine) = self.machine else {
-            return if ground.has_machines || !facts.nodes.is_empty() {
-                Reason::ByRule(
-                    "it has no Machine, and only requests of Machines are approved".to_owned(),
-                )
-            } else {
-                Reason::Unknown
-            };
+        let Some(why) = self.too_many_wait().or_else(|| self.rule(request)) else {
+            return Reason::Unknown;
         };
-        if !self.index.internal_names.contains_key(node) {
-            self.see(
-                format!("{}, status.addresses", self.object()),
-                None,
-                format!("no InternalDNS {node}"),
-            );
-            return Reason::ByRule(format!(
+        Reason::ByRule(why)
+    }
+
+    /// The approver's rule against a request, by the objects that were read.
+    fn rule(&mut self, request: &CertificateRequest) -> Option<String> {
+        let node = &request.node;
+        let Some(machine) = self.machine else {
+            let is_known = self.index.ground.has_machines || !self.facts.nodes.is_empty();
+            return is_known.then(|| {
+                "it has no Machine, and only requests of Machines are approved".to_owned()
+            });
+        };
+        if !self.index.internal_names.contains(node) {
+            let source = self.field("status.addresses");
+            self.see(source, None, format!("no InternalDNS {node}"));
+            return Some(format!(
                 "no Machine has {node} as InternalDNS in status.addresses, by which the approver finds it"
             ));
         }
-        let late = |at: Moment, made: Moment| at > made.plus(APPROVED_WITHIN);
-        match (request.created, machine.metadata.created) {
-            (Some(at), Some(made)) if late(at, made) => Reason::ByRule(
-                "it came more than two hours after the Machine was made, and the approver takes none that late".to_owned(),
-            ),
-            _ => Reason::Unknown,
-        }
+        let made = machine.metadata.created?;
+        let is_late = request.metadata.created? > made.plus(APPROVED_WITHIN);
+        is_late.then(|| "it came more than two hours after the Machine was made, and the approver takes none that late".to_owned())
     }
 
     /// The approver's word that it ignored all requests, since this one was made.
     fn ignored_with_all(&mut self, request: &CertificateRequest) -> Option<String> {
         let (at, why) = self.facts.ignores_all.as_ref()?;
-        if matches!((at, request.created), (Some(at), Some(made)) if *at < made) {
+        if matches!((at, request.metadata.created), (Some(at), Some(made)) if *at < made) {
             return None;
         }
-        self.see("log of the machine-approver", *at, why.clone());
-        let when = ago(self.now, *at);
+        self.see(APPROVER_LOG, *at, why);
+        let when = self.ago(*at);
         Some(format!("the approver ignored all requests{when}: {why}"))
     }
 
@@ -341,7 +282,7 @@ impl<'a> Case<'a> {
         let hour = self.now.minus(3_600);
         let requests = facts.requests.iter();
         let pending = requests
-            .filter(|request| request.is_pending() && request.created >= Some(hour))
+            .filter(|request| request.is_pending() && request.metadata.created >= Some(hour))
             .count();
         let most = facts.all_machines().count().max(facts.all_nodes().count()) + MAX_MORE_PENDING;
         (pending > most).then(|| {
@@ -364,6 +305,21 @@ impl<'a> Case<'a> {
         Some(format!("the machine-approver does not work: {says}"))
     }
 }
+
+fn no_certificate(step: impl Into<String>, sentence: String) -> Finding {
+    Finding::new(Stage::NoCertificate, step, sentence)
+}
+
+/// The advice to approve a request.
+fn approve(request: &CertificateRequest) -> String {
+    format!(
+        "If it is this machine's (one for serving follows): `oc adm certificate approve {}`",
+        request.metadata.name
+    )
+}
+
+/// The approver's log, as a source.
+pub(super) const APPROVER_LOG: &str = "log of the machine-approver";
 
 const APPROVER: &str = "why the approver did not: its log (get pods/log in openshift-cluster-machine-approver; a must-gather has it)";
 

@@ -2,12 +2,14 @@
 
 use super::case::Case;
 use super::deletion::Deletion;
-use super::finding::{Finding, count};
+use super::finding::Finding;
 use super::index::Index;
 use super::moment::span;
 use super::way::Stage;
+use skewguard_cluster::kinds::groups::{CLUSTER_API, MACHINE_API};
 use skewguard_cluster::kinds::health_check::HealthCheck;
 use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::names::count;
 use std::collections::BTreeMap;
 
 /// The Machines of a Machine's set that a health check deleted, each once.
@@ -37,31 +39,26 @@ impl<'a> Case<'a> {
         if deleted.len() < 2 || finding.stage == Stage::Joined {
             return finding;
         }
-        for Deletion {
-            machine: name,
-            at,
-            had_node,
-            ..
-        } in deleted.iter().take(5)
-        {
-            let node = match had_node {
+        for one in deleted.iter().take(5) {
+            let node = match one.had_node {
                 Some(true) => ", which had a Node",
                 Some(false) => ", which had no Node",
                 None => "",
             };
             self.see(
-                format!("Event of Machine {}/{name}", machine.metadata.namespace),
-                *at,
+                format!(
+                    "Event of Machine {}/{}",
+                    machine.metadata.namespace, one.machine
+                ),
+                one.at,
                 format!("MachineDeleted: the MachineHealthCheck deleted it{node}"),
             );
         }
-        let with_node = deleted
-            .iter()
-            .filter(|one| one.had_node == Some(true))
-            .count();
-        let check = self.check_of(machine, &deleted);
-        let begin = loop_words(self.name(), machine, &deleted, check);
-        let inner = finding.sentence.clone();
+        let had_node = deleted.iter().filter(|one| one.had_node == Some(true));
+        let with_node = had_node.count();
+        let named = deleted.iter().find_map(|one| one.check);
+        let check = self.check_of(machine, named);
+        let begin = loop_words(self.name, machine, &deleted, named, check);
         let (why, first) = if with_node == deleted.len() {
             (
                 ". They had Nodes: their unhealthyConditions are why, and another timeout changes nothing.".to_owned(),
@@ -77,7 +74,8 @@ impl<'a> Case<'a> {
             });
             (why, first)
         };
-        finding.retold(Stage::BeingRemade, format!("{begin}{why} {inner}"), first)
+        let sentence = format!("{begin}{why} {}", finding.sentence);
+        finding.retold(Stage::BeingRemade, sentence, first)
     }
 
     /// Why a health check deleted machines without a Node.
@@ -85,15 +83,11 @@ impl<'a> Case<'a> {
         let after = check.map_or(String::new(), |check| {
             let timeout = span(check.startup_timeout);
             let full_name = check.metadata.full_name();
-            let said = if check.is_default {
-                format!("none: {timeout}")
-            } else {
-                timeout.clone()
-            };
+            let default = if check.is_default { "none: " } else { "" };
             self.see(
                 format!("MachineHealthCheck {full_name}, spec.nodeStartupTimeout"),
                 None,
-                said,
+                format!("{default}{timeout}"),
             );
             format!(" after {timeout}")
         });
@@ -107,16 +101,14 @@ impl<'a> Case<'a> {
     }
 
     /// The health check that the Events name, else the one that surely looks after the Machine.
-    fn check_of(&self, machine: &Machine, deleted: &[Deletion<'_>]) -> Option<&'a HealthCheck> {
-        let named = deleted.iter().find_map(|one| one.check);
+    fn check_of(&self, machine: &Machine, named: Option<&str>) -> Option<&'a HealthCheck> {
+        let Some(name) = named else {
+            return self.covering(machine);
+        };
         let mut checks = self.facts.health_checks.iter();
-        match named {
-            Some(name) => checks.find(|check| {
-                check.metadata.name == name
-                    && check.metadata.namespace == machine.metadata.namespace
-            }),
-            None => self.covering(machine),
-        }
+        checks.find(|check| {
+            check.metadata.name == name && check.metadata.namespace == machine.metadata.namespace
+        })
     }
 
     /// The health check that surely looks after a Machine, the one that waits least.
@@ -128,29 +120,27 @@ impl<'a> Case<'a> {
     }
 
     /// Says when a health check will delete it.
-    pub(super) fn warned(&mut self, finding: Finding) -> Finding {
-        let Some(machine) = self.machine else {
-            return finding;
+    pub(super) fn warned(&self, finding: Finding) -> Finding {
+        let warning = || {
+            let machine = self.machine?;
+            let check = self.covering(machine)?;
+            let at = machine.since?.plus(check.startup_timeout);
+            (at >= self.now).then(|| {
+                format!(
+                    "MachineHealthCheck {} deletes it at {at}. To keep it: {}",
+                    check.metadata.name,
+                    keep_command(check)
+                )
+            })
         };
-        if matches!(
+        let is_over = matches!(
             finding.stage,
             Stage::BeingRemade | Stage::Joined | Stage::NodeNotReady
-        ) {
-            return finding;
+        );
+        match warning().filter(|_| !is_over) {
+            Some(warning) => finding.next(warning),
+            None => finding,
         }
-        let check = self.covering(machine);
-        let (Some(check), Some(since)) = (check, machine.since) else {
-            return finding;
-        };
-        let at = since.plus(check.startup_timeout);
-        if at < self.now {
-            return finding;
-        }
-        finding.next(format!(
-            "MachineHealthCheck {} deletes it at {at}. To keep it: {}",
-            check.metadata.name,
-            keep_command(check)
-        ))
     }
 }
 
@@ -159,19 +149,18 @@ fn loop_words(
     name: &str,
     machine: &Machine,
     deleted: &[Deletion<'_>],
+    named: Option<&str>,
     check: Option<&HealthCheck>,
 ) -> String {
-    let times = || deleted.iter().filter_map(|one| one.at);
-    let within = match (times().min(), times().max()) {
+    let times = deleted.iter().filter_map(|one| one.at);
+    let within = match (times.clone().min(), times.max()) {
         (Some(first), Some(last)) if last > first => format!(" in {}", span(last.since(first))),
         _ => String::new(),
     };
-    let named = deleted.iter().find_map(|one| one.check);
-    let named = named.or(check.map(|check| &*check.metadata.name));
-    let by = named.map_or_else(
-        || "a MachineHealthCheck".to_owned(),
-        |name| format!("MachineHealthCheck {name}"),
-    );
+    let by = match named.or(check.map(|check| &*check.metadata.name)) {
+        Some(name) => format!("MachineHealthCheck {name}"),
+        None => "a MachineHealthCheck".to_owned(),
+    };
     let set = machine.owners.first().map_or("", |(_, set)| set);
     format!(
         "{name} comes after {} of {set} that {by} deleted{within}",
@@ -181,15 +170,13 @@ fn loop_words(
 
 /// The command that keeps a health check from deleting machines without a Node.
 fn keep_command(check: &HealthCheck) -> String {
-    let group = if check.is_of_cluster_api {
-        "cluster.x-k8s.io"
-    } else {
-        "machine.openshift.io"
+    let group = match check.is_of_cluster_api {
+        true => CLUSTER_API,
+        false => MACHINE_API,
     };
-    let spec = if check.has_checks {
-        r#"{"checks":{"nodeStartupTimeoutSeconds":0}}"#
-    } else {
-        r#"{"nodeStartupTimeout":"0"}"#
+    let spec = match check.has_checks {
+        true => r#"{"checks":{"nodeStartupTimeoutSeconds":0}}"#,
+        false => r#"{"nodeStartupTimeout":"0"}"#,
     };
     format!(
         "oc patch machinehealthchecks.{group} -n {} {} --type merge -p '{{\"spec\":{spec}}}'",

@@ -1,9 +1,9 @@
 //! The answer of `why`, serialised as `WhyReport`: fields are only ever added.
 
-use super::evidence::Evidence;
 use super::finding::Proof;
 use super::way::{Stage, Step};
 use crate::audit::{Origin, Unread};
+use crate::finding::Subject;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -64,6 +64,23 @@ pub(crate) struct Explanation {
     /// Things that could not be seen, and by what they could.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) unseen: Vec<String>,
+}
+
+impl Explanation {
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject::new(self.kind, &self.namespace, &self.name)
+    }
+}
+
+/// A statement, and its source.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+pub(crate) struct Evidence {
+    /// The object and its field, or the log.
+    pub(crate) source: String,
+    /// RFC 3339 in UTC; absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) time: Option<String>,
+    pub(crate) text: String,
 }
 
 /// The logs of the machine-config-server that were read.

@@ -1,14 +1,11 @@
 //! A machine's requests in the machine-config-server's logs (pure).
 
-use super::case::Case;
-use super::finding::count;
-use super::moment::{Moment, span};
+use super::case::{CLOCKS, Case};
+use super::moment::Moment;
 use super::server_line::FailureKind;
-use super::server_log::{Outcome, Request};
+use super::server_log::{Outcome, Peer, Request};
+use skewguard_cluster::names::count;
 use std::net::IpAddr;
-
-/// Seconds by which a clock may differ from another.
-const CLOCKS: u64 = 60;
 
 /// Seconds between two requests of one boot, at most: Ignition waits ten for an answer, and at most five
 /// between tries.
@@ -26,17 +23,22 @@ pub(super) enum Asked {
     /// It asked, and how often and when at last.
     Seen(Seen),
     /// Another client asked from its address, and was refused: the installer that writes its disk.
-    Other(Seen),
-    /// It did not ask, as far back as this.
-    Not {
-        since: Moment,
-        /// No request in the logs may be its own.
-        is_told_apart: bool,
-        /// It connected, and TLS failed.
-        tls: Tls,
-    },
-    /// Its address is hidden, and others asked for the same pool.
-    Hidden { why: String },
+    Other(Seen, (FailureKind, String)),
+    /// It did not ask.
+    Not(Silence),
+    /// Its address is hidden, and others asked for the same pool: why.
+    Hidden(String),
+}
+
+/// No request of a machine.
+#[derive(Debug)]
+pub(super) struct Silence {
+    /// As far back as this.
+    pub(super) since: Moment,
+    /// No request in the logs may be its own.
+    pub(super) is_told_apart: bool,
+    /// It connected, and TLS failed.
+    pub(super) tls: Tls,
 }
 
 /// The last handshakes that failed, and the errors.
@@ -60,15 +62,8 @@ pub(super) struct Seen {
     pub(super) failure: Option<(FailureKind, String)>,
 }
 
-impl Seen {
-    /// Tells if it still asks, and no answer arrives: the tries that have ended may have got one.
-    pub(super) fn is_unanswered(&self, now: Moment) -> bool {
-        self.unanswered.is_some() && now.since(self.last.at) <= STILL_ASKS
-    }
-}
-
 /// Seconds since its last request in which a machine still asks: logs are gathered one after another.
-const STILL_ASKS: u64 = 300;
+pub(super) const STILL_ASKS: u64 = 300;
 
 impl Case<'_> {
     /// Looks for its requests by every address that it has.
@@ -83,43 +78,45 @@ impl Case<'_> {
             }
             return Asked::NoLog;
         }
-        let created = self.created();
-        let from = created.map_or(Moment(0), |created| created.minus(CLOCKS));
-        let (mut seen, mut other): (Option<Seen>, Option<Seen>) = (None, None);
-        let mut tls = Tls::default();
-        for address in &self.addresses() {
-            let Some(peer) = logs.peers.get(address) else {
-                continue;
-            };
-            let last = |old: Option<(Moment, String)>, new: Option<(Moment, usize)>| {
-                let new = new.filter(|(at, _)| *at >= from);
-                old.max(new.map(|(at, text)| (at, logs.text(text).to_owned())))
-            };
-            tls.distrust = last(tls.distrust, peer.distrust);
-            tls.broken = last(tls.broken, peer.broken);
-            let of = |is_ignition: bool| {
-                let own: Vec<&Request> = (peer.requests.iter())
-                    .filter(|request| request.at >= from && request.is_ignition == is_ignition)
-                    .collect();
-                self.seen(*address, &own)
-            };
-            let is_later = |old: &Option<Seen>, new: &Option<Seen>| match (old, new) {
-                (Some(old), Some(new)) => old.last.at < new.last.at,
-                (old, _) => old.is_none(),
-            };
-            for (is_ignition, kept) in [(true, &mut seen), (false, &mut other)] {
-                let found = of(is_ignition);
-                if is_later(kept, &found) {
-                    *kept = found;
+        let from = self
+            .created
+            .map_or(Moment(0), |created| created.minus(CLOCKS));
+        let addresses = self.addresses();
+        let peers = || {
+            addresses
+                .iter()
+                .filter_map(|ip| Some((*ip, logs.peers.get(ip)?)))
+        };
+        let last = |of: fn(&Peer) -> Option<(Moment, usize)>| {
+            let all = peers().filter_map(|(_, peer)| of(peer));
+            let own = all.filter(|(at, _)| *at >= from);
+            let last = own.map(|(at, text)| (at, logs.text(text))).max();
+            last.map(|(at, text)| (at, text.to_owned()))
+        };
+        let seen = |is_ignition: bool| {
+            let own = |request: &&Request| request.at >= from && request.is_ignition == is_ignition;
+            let all = peers().filter_map(|(ip, peer)| {
+                let own: Vec<&Request> = peer.requests.iter().filter(own).collect();
+                self.seen(ip, &own)
+            });
+            all.reduce(|one, other| {
+                if one.last.at < other.last.at {
+                    other
+                } else {
+                    one
                 }
-            }
+            })
+        };
+        if let Some(seen) = seen(true) {
+            return Asked::Seen(seen);
         }
-        let is_refused = |other: &Seen| other.failure.is_some();
-        match (seen, other.filter(is_refused)) {
-            (Some(seen), _) => Asked::Seen(seen),
-            (None, Some(other)) => Asked::Other(other),
-            (None, None) => self.not_seen(from, tls),
+        if let Some(other) = seen(false)
+            && let Some(failure) = other.failure.clone()
+        {
+            return Asked::Other(other, failure);
         }
+        let (distrust, broken) = (last(|peer| peer.distrust), last(|peer| peer.broken));
+        self.not_seen(from, Tls { distrust, broken })
     }
 
     /// The requests of an address, in the order of time.
@@ -130,14 +127,12 @@ impl Case<'_> {
             Outcome::Served => None,
             Outcome::Failed(kind, text) => Some((kind, logs.text(text).to_owned())),
         };
-        let boots: Vec<&[&Request]> = own
-            .chunk_by(|one, next| next.at.since(one.at) <= SAME_BOOT)
-            .collect();
+        let boots = own.chunk_by(|one, next| next.at.since(one.at) <= SAME_BOOT);
         Some(Seen {
             address,
             count: own.len(),
-            boots: boots.len(),
-            unanswered: boots.last().and_then(|boot| unanswered(boot)),
+            boots: boots.clone().count(),
+            unanswered: boots.last().and_then(unanswered),
             first: first.at,
             last: **last,
             failure,
@@ -148,35 +143,30 @@ impl Case<'_> {
     fn not_seen(&mut self, from: Moment, tls: Tls) -> Asked {
         let logs = &self.facts.logs;
         let pool = self.pool();
-        let begin = logs.begin();
-        let made = self.created().unwrap_or(from);
-        let since = begin.map_or(made, |begin| begin.max(made));
-        let is_hidden = self.index.is_everybody_strange;
-        let asked = logs.asked_since(pool.as_deref(), since);
-        let is_unaddressed = self.addresses().is_empty();
-        let is_of_pool = |of: usize| {
-            let pool = pool.as_deref();
-            pool.is_none_or(|pool| logs.text(of) == pool)
-        };
+        let pool = pool.as_deref();
+        let made = self.created.unwrap_or(from);
+        let since = logs.begin().map_or(made, |begin| begin.max(made));
+        let asked = logs.asked_since(pool, since);
+        let is_of_pool = |of: usize| pool.is_none_or(|pool| logs.text(of) == pool);
         let askers = self.index.strange_askers.iter();
         let strangers = askers
             .filter(|asker| asker.last >= since && is_of_pool(asker.pool))
             .count();
-        if asked > 0 && (is_hidden || is_unaddressed && strangers > 0) {
-            let why = self.hidden(is_hidden, asked, pool.as_deref(), since);
-            return Asked::Hidden { why };
+        let is_unaddressed = self.addresses().is_empty();
+        if asked > 0 && (self.index.is_everybody_strange || is_unaddressed && strangers > 0) {
+            return Asked::Hidden(self.hidden(asked, pool, since));
         }
         if strangers > 0 {
+            let es = if strangers == 1 { "" } else { "es" };
             self.unseen(format!(
-                "whose the requests of {strangers} address{} are that no Machine, host or Node has, or no longer asks from",
-                if strangers == 1 { "" } else { "es" }
+                "whose the requests of {strangers} address{es} are that no Machine, host or Node has, or no longer asks from"
             ));
         }
-        Asked::Not {
+        Asked::Not(Silence {
             since,
             is_told_apart: strangers == 0 && (!is_unaddressed || asked == 0),
             tls,
-        }
+        })
     }
 
     /// What of the machine-config-servers' logs since it is there was not read, or not understood.
@@ -188,7 +178,7 @@ impl Case<'_> {
         let mut missing = Vec::new();
         missing.extend(self.missing_servers());
         let begin = logs.begin();
-        let from = self.created().unwrap_or(Moment(0));
+        let from = self.created.unwrap_or(Moment(0));
         if begin.is_none_or(|begin| begin > from) {
             let before = begin.map_or_else(|| "they end".to_owned(), |begin| begin.to_string());
             missing.push(format!(
@@ -229,33 +219,27 @@ impl Case<'_> {
         })
     }
 
-    fn hidden(&self, is_hidden: bool, asked: usize, pool: Option<&str>, since: Moment) -> String {
-        let logs = &self.facts.logs;
-        let addresses: Vec<String> = logs
-            .peers
-            .iter()
-            .filter(|(_, peer)| peer.count > 0)
-            .take(3)
-            .map(|(address, _)| address.to_string())
-            .collect();
-        let count = logs.peers.values().filter(|peer| peer.count > 0).count();
+    /// Who asked instead, where nobody can tell who it was.
+    fn hidden(&self, asked: usize, pool: Option<&str>, since: Moment) -> String {
+        let peers = self.facts.logs.peers.iter();
+        let peers = peers.filter(|(_, peer)| peer.count > 0);
+        let addresses: Vec<String> = peers.map(|(address, _)| address.to_string()).collect();
+        let shown = addresses.iter().take(3).map(String::as_str);
+        let shown = shown.collect::<Vec<_>>().join(", ");
         let pool = pool.map_or_else(|| "a pool".to_owned(), |pool| format!("pool {pool}"));
         let requests = format!(
-            "{asked} request{} for {pool} between {since} and {}",
-            if asked == 1 { "" } else { "s" },
+            "{} for {pool} between {since} and {}",
+            count(asked, "request"),
             self.now
         );
-        if !is_hidden {
+        if !self.index.is_everybody_strange {
             format!("{requests}; its own address is not known")
-        } else if count == 1 {
-            format!(
-                "{requests}, all from {}: NAT or a load balancer hides who asked",
-                addresses.join(", ")
-            )
+        } else if addresses.len() == 1 {
+            format!("{requests}, all from {shown}: NAT or a load balancer hides who asked")
         } else {
             format!(
-                "{requests}, from {count} addresses ({}) of which no Machine, host or Node of the cluster has one: a load balancer hides who asked, or the logs are another cluster's",
-                addresses.join(", ")
+                "{requests}, from {} addresses ({shown}) of which no Machine, host or Node of the cluster has one: a load balancer hides who asked, or the logs are another cluster's",
+                addresses.len()
             )
         }
     }
@@ -263,9 +247,10 @@ impl Case<'_> {
     /// Puts a request into the evidence.
     pub(super) fn see_request(&mut self, seen: &Seen) {
         let logs = &self.facts.logs;
+        let at = Some(seen.last.at);
         let agent = match logs.text(seen.last.agent) {
-            "" => "Ignition".to_owned(),
-            agent => agent.to_owned(),
+            "" => "Ignition",
+            agent => agent,
         };
         let pool = logs.text(seen.last.pool);
         let times = match seen.count {
@@ -273,24 +258,14 @@ impl Case<'_> {
             count => format!(", {count} times since {}", seen.first),
         };
         let text = format!("{} asked for {pool} with {agent}{times}", seen.address);
-        self.see("log of the machine-config-server", Some(seen.last.at), text);
+        self.see(SERVER_LOG, at, text);
         if let Some((_, error)) = &seen.failure {
-            let doubt = if seen.last.is_doubtful {
-                " (others asked in the same time: it may be theirs)"
-            } else {
-                ""
+            let doubt = match seen.last.is_doubtful {
+                true => " (others asked in the same time: it may be theirs)",
+                false => "",
             };
-            self.see(
-                "log of the machine-config-server",
-                Some(seen.last.at),
-                format!("{error}{doubt}"),
-            );
+            self.see(SERVER_LOG, at, format!("{error}{doubt}"));
         }
-    }
-
-    /// A time span before now, in words.
-    pub(super) fn ago(&self, at: Moment) -> String {
-        format!("{} ago", span(self.now.since(at)))
     }
 }
 
@@ -308,3 +283,6 @@ fn unanswered(boot: &[&Request]) -> Option<usize> {
 }
 
 const NO_LOG: &str = "requests for its config: the machine-config-server's logs (get pods/log in openshift-machine-config-operator; a must-gather has them)";
+
+/// The log, as a source.
+pub(super) const SERVER_LOG: &str = "log of the machine-config-server";

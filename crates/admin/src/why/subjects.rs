@@ -28,18 +28,11 @@ pub(super) fn waiting<'a>(
     let mut young = 0;
     let mut all = Vec::new();
     let mut add = |subject: Subject<'a>, created: Option<Moment>| {
-        let is_never_young = match subject {
-            // What is deleted before it can join is never older, and what has failed is over.
-            Subject::Machine(machine) => machine.is_failed() || is_remade(index, machine),
-            Subject::Host(_)
-            | Subject::Agent(_)
-            | Subject::Request(_)
-            | Subject::Set(_)
-            | Subject::NodePool(_) => false,
-        };
         if namespace.is_some_and(|namespace| !subject.is_in(namespace)) {
             return;
         }
+        // What is deleted before it can join is never older, and what has failed is over.
+        let is_never_young = matches!(subject, Subject::Machine(machine) if machine.is_failed() || is_remade(index, machine));
         if !is_never_young && created.is_some_and(|created| now.since(created) < YOUNG) {
             young += 1;
         } else {
@@ -51,25 +44,15 @@ pub(super) fn waiting<'a>(
             add(Subject::Machine(machine), machine.metadata.created);
         }
     }
-    for host in &facts.hosts {
-        let is_own =
-            host.consumer.is_none() && host.is_wanted && !host.is_external && !host.is_live();
-        if !is_own {
-            continue;
-        }
-        let case = Case::new(facts, index, Subject::Host(host), now);
+    let hosts = facts.hosts.iter().filter(|host| {
+        host.consumer.is_none() && host.is_wanted && !host.is_external && !host.is_live()
+    });
+    let agents = facts.agents.iter();
+    let agents = agents.filter(|agent| agent.is_bound && !agent.is_over());
+    for subject in hosts.map(Subject::Host).chain(agents.map(Subject::Agent)) {
+        let case = Case::new(facts, index, subject, now);
         if case.node().is_none() {
-            add(Subject::Host(host), case.created());
-        }
-    }
-    for agent in facts
-        .agents
-        .iter()
-        .filter(|agent| agent.is_bound && !agent.is_over())
-    {
-        let subject = Subject::Agent(agent);
-        if Case::new(facts, index, subject, now).node().is_none() {
-            add(subject, agent.metadata.created);
+            add(subject, case.created);
         }
     }
     all.sort_by_key(|(created, _)| *created);
@@ -85,7 +68,7 @@ fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
     match index.node(name) {
         Some(node) => {
             let ready = node.ready.as_ref();
-            machine.is_failed() || ready.is_some_and(|ready| ready.status != "True")
+            machine.is_failed() || ready.is_some_and(|ready| !ready.is_true())
         }
         // The Nodes of a NodePool's machines are in another cluster.
         None => machine.is_failed() || index.ground.has_nodes && machine.node_pool.is_none(),
@@ -105,7 +88,7 @@ pub(super) fn strangers<'a>(
     for stranger in &index.strangers {
         let is_over = has_machines && stranger.last.is_signed
             || !index.ground.has_nodes && !stranger.last.is_pending();
-        if is_over || is_named(&stranger.last.name) {
+        if is_over || is_named(&stranger.last.metadata.name) {
             continue;
         }
         if stranger.first.is_some_and(|first| now.since(first) < YOUNG) {
@@ -150,9 +133,12 @@ pub(super) fn all_named<'a>(
 /// agent.
 fn named<'a>(facts: &'a Cluster, index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
     let (before, own) = name.rsplit_once('/').unwrap_or(("", name));
-    let is = |kind: &str, namespace: &str, name: &str| {
-        name.eq_ignore_ascii_case(own)
-            && (before.is_empty() || before == namespace || is_kind(before, kind))
+    let is = |subject: Subject<'_>| {
+        let metadata = subject.metadata();
+        metadata.name.eq_ignore_ascii_case(own)
+            && (before.is_empty()
+                || before == metadata.namespace
+                || is_kind(before, subject.kind()))
     };
     let by_node = index.node(own).and_then(|node| node.machine.as_deref());
     let of_node = |machine: &Machine| {
@@ -161,34 +147,30 @@ fn named<'a>(facts: &'a Cluster, index: &Index<'a>, name: &str) -> Vec<Subject<'
             || by_node == Some(&machine.metadata.full_name())
     };
     let machines = facts.all_machines().filter(|machine| index.counts(machine));
-    let machines = machines.filter(|machine| {
-        is(
-            machine.kind(),
-            &machine.metadata.namespace,
-            &machine.metadata.name,
-        ) || of_node(machine)
-    });
-    let found: Vec<Subject<'_>> = machines.map(Subject::Machine).collect();
-    if !found.is_empty() {
-        return found;
-    }
-    let hosts = hosts_named(facts, own, &is);
-    if !hosts.is_empty() {
-        return hosts;
-    }
-    let agents = facts.agents.iter().filter(|agent| {
-        is("agent", &agent.metadata.namespace, &agent.metadata.name)
-            || agent.hostname.as_deref() == Some(own)
-    });
-    let found: Vec<Subject<'_>> = agents.map(Subject::Agent).collect();
-    if !found.is_empty() {
-        return found;
-    }
+    let machines = machines.filter(|one| is(Subject::Machine(one)) || of_node(one));
+    let is_named = |hostname: &Option<String>| hostname.as_deref() == Some(own);
+    let hosts = facts.hosts.iter();
+    let hosts = hosts.filter(|one| is(Subject::Host(one)) || is_named(&one.hostname));
+    let agents = facts.agents.iter();
+    let agents = agents.filter(|one| is(Subject::Agent(one)) || is_named(&one.hostname));
     let strangers = index.strangers.iter().map(|stranger| stranger.last);
-    let strangers = strangers.filter(|request| {
-        is("certificatesigningrequest", "", &request.name) || request.node.as_deref() == Some(own)
-    });
-    strangers.map(Subject::Request).collect()
+    let strangers = strangers.filter(|one| is(Subject::Request(one)) || one.node == own);
+    let found = [
+        machines.map(Subject::Machine).collect(),
+        hosts.map(|host| of_host(facts, index, host)).collect(),
+        agents.map(Subject::Agent).collect(),
+        strangers.map(Subject::Request).collect(),
+    ];
+    let is_there = |found: &Vec<_>| !found.is_empty();
+    found.into_iter().find(is_there).unwrap_or_default()
+}
+
+/// The Machine of a host, else the host itself.
+fn of_host<'a>(facts: &'a Cluster, index: &Index<'a>, host: &'a Host) -> Subject<'a> {
+    let mut machines = facts.all_machines();
+    let is_own = |own: &Host| own.metadata.full_name() == host.metadata.full_name();
+    let machine = machines.find(|machine| index.host_of(machine).is_some_and(is_own));
+    machine.map_or(Subject::Host(host), Subject::Machine)
 }
 
 /// Tells if oc takes a word for a kind: `machines.machine.openshift.io`, `bmh`.
@@ -201,34 +183,6 @@ fn is_kind(word: &str, kind: &str) -> bool {
         _ => &kind,
     };
     word == short || word.strip_suffix('s').unwrap_or(&word) == kind
-}
-
-fn hosts_named<'a>(
-    facts: &'a Cluster,
-    own: &str,
-    is: &dyn Fn(&str, &str, &str) -> bool,
-) -> Vec<Subject<'a>> {
-    let is_for = |host: &Host, machine: &Machine| {
-        let infrastructure = machine.source.infrastructure.as_ref();
-        host.metadata.namespace == machine.metadata.namespace
-            && (infrastructure.is_some_and(|(kind, name)| host.is_for(kind, name))
-                || host.is_for("Machine", &machine.metadata.name))
-    };
-    facts
-        .hosts
-        .iter()
-        .filter(|host| {
-            is(
-                "baremetalhost",
-                &host.metadata.namespace,
-                &host.metadata.name,
-            ) || host.hostname.as_deref() == Some(own)
-        })
-        .map(|host| {
-            let machine = facts.all_machines().find(|machine| is_for(host, machine));
-            machine.map_or(Subject::Host(host), Subject::Machine)
-        })
-        .collect()
 }
 
 /// A name that nothing has: what was made anew, or a Node without a Machine.

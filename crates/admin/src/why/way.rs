@@ -75,6 +75,21 @@ pub(crate) enum Stage {
     Joined,
 }
 
+impl Stage {
+    /// The step at which a machine of this stage stopped.
+    pub(super) fn at(self) -> At {
+        match self {
+            Self::BeingRemade | Self::NoInstance => At::Instance,
+            Self::NoRequest | Self::Unknown => At::Requested,
+            Self::RequestRefused => At::Served,
+            Self::Refused => At::LetIn,
+            Self::FirstBoot => At::FirstBoot,
+            Self::NoCertificate => At::Certificate,
+            Self::NodeNotReady | Self::Joined => At::Node,
+        }
+    }
+}
+
 /// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) enum Mark {

@@ -96,12 +96,6 @@ impl Host {
         let is_installed = self.source.url.is_some() || is_of_release;
         is_installed && !self.is_live() && !self.is_external && self.consumer.is_none()
     }
-
-    /// Tells whether a Machine of this name, or its infrastructure object, is what it is for.
-    pub fn is_for(&self, kind: &str, name: &str) -> bool {
-        let is_it = |(of, named): &(String, String)| of == kind && named == name;
-        self.consumer.as_ref().is_some_and(is_it)
-    }
 }
 
 /// Tells whether a host has an image on its disk, by `status.provisioning.state`.

@@ -1,21 +1,20 @@
 //! Certificate requests of nodes (pure).
 
 use super::certificate::Validity;
+use super::groups::REQUEST;
 use super::metadata::{Condition, Metadata, condition, conditions};
 use super::names::normal;
 use super::request_name::{NODE_USER, node_of_request};
 use crate::lenient::Raw;
-use crate::moment::Moment;
 use crate::text::printable;
 use serde::Deserialize;
 
 /// A CertificateSigningRequest of a node.
 #[derive(Debug, Default)]
 pub struct CertificateRequest {
-    pub name: String,
-    pub created: Option<Moment>,
-    /// The node that it is for, in lower case.
-    pub node: Option<String>,
+    pub metadata: Metadata,
+    /// The node that it is for, in lower case; empty where that is unknown.
+    pub node: String,
     /// A node's certificate as a client; else the one that it serves with.
     pub is_client: bool,
     /// Of a machine that is no Node yet: a node asks by its own name.
@@ -66,9 +65,8 @@ impl CertificateRequest {
         let denied = condition(&conditions, "Denied").or_else(|| condition(&conditions, "Failed"));
         let certificate = object.certificate.map(|Raw(text)| text);
         (!metadata.name.is_empty()).then(|| Self {
-            name: metadata.name,
-            created: metadata.created,
-            node: node.map(|node| normal(&node)),
+            metadata,
+            node: normal(&node.unwrap_or_default()),
             is_client,
             is_first,
             is_approved: condition(&conditions, "Approved").is_some(),
@@ -76,6 +74,11 @@ impl CertificateRequest {
             dates: certificate.as_deref().and_then(Validity::of_encoded_pem),
             denied: denied.map(Condition::says),
         })
+    }
+
+    /// Kind and name.
+    pub fn source(&self) -> String {
+        format!("{REQUEST} {}", self.metadata.name)
     }
 
     pub fn is_pending(&self) -> bool {

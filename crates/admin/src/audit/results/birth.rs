@@ -3,6 +3,7 @@
 use crate::verdict::BootImageStatus;
 use schemars::JsonSchema;
 use serde::Serialize;
+use skewguard_cluster::names::{count, first_of};
 
 /// Joined nodes of one pool and one boot image that a known issue hits at their update.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
@@ -36,11 +37,7 @@ pub(crate) struct BirthAudit {
 impl BirthAudit {
     /// The first of its nodes, and how many more.
     pub(crate) fn names(&self) -> String {
-        let shown: Vec<&str> = self.nodes.iter().take(2).map(String::as_str).collect();
-        match self.count - shown.len() {
-            0 => shown.join(", "),
-            more => format!("{} and {more} more", shown.join(", ")),
-        }
+        first_of(self.nodes.iter().map(String::as_str), 2, self.count)
     }
 
     fn image(&self) -> &str {
@@ -66,9 +63,8 @@ impl BirthAudit {
         let help = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
         let url = self.url.as_ref().map(|url| format!(" ({url})"));
         format!(
-            "pool {pool}, {} node{} born from {image} ({nodes}) {what}{}{}",
-            self.count,
-            if self.count == 1 { "" } else { "s" },
+            "pool {pool}, {} born from {image} ({nodes}) {what}{}{}",
+            count(self.count, "node"),
             help.unwrap_or_default(),
             url.unwrap_or_default()
         )

@@ -11,6 +11,7 @@ pub(crate) mod set;
 pub(crate) mod set_kind;
 pub(crate) mod upkeep;
 
+use crate::finding::Subject;
 use crate::verdict::{BootImageStatus, PolicyStatus};
 use crate::version::{ImageVersion, OcpMinor};
 use birth::BirthAudit;
@@ -186,12 +187,12 @@ impl Provisioned {
     /// In words.
     pub(crate) fn says(&self) -> String {
         let set = self.set.as_deref().unwrap_or("no set");
-        let name = full_name(&self.namespace, &self.name);
+        let machine = Subject::new("Machine", &self.namespace, &self.name);
         let since = match self.since.as_str() {
             "" => String::new(),
             since => format!(" since {since}"),
         };
-        format!("Machine {name} of {set} is Provisioned{since}")
+        format!("{machine} of {set} is Provisioned{since}")
     }
 }
 

@@ -3,6 +3,7 @@
 use super::effect::{Effect, EffectKind, PatchFile, STAYS};
 pub(crate) use super::set_kind::SetKind;
 use super::upkeep::{Rule, Upkeep};
+use crate::finding::Subject;
 use crate::verdict::{Action, BootImageStatus, Outcome, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -288,8 +289,13 @@ impl SetAudit {
     }
 
     /// The object, which may have several rows.
-    pub(crate) fn object(&self) -> (&'static str, &str, &str) {
-        (self.kind.name(), &self.namespace, &self.name)
+    pub(crate) fn object(&self) -> Subject<'_> {
+        Subject::new(self.kind.name(), &self.namespace, &self.name)
+    }
+
+    /// The row as an object of its own.
+    pub(crate) fn row(&self) -> Subject<'_> {
+        Subject::new(self.kind.name(), &self.namespace, self.row_name())
     }
 
     /// Number of nodes that joined; `None` where that was not read.

@@ -5,6 +5,7 @@ use super::word::Word;
 use crate::audit::results::AUDIT;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince, LIST};
 use crate::audit::{AuditChanges, BootImageAudit, Origin, SetAudit, SetChange};
+use crate::finding::Subject;
 use crate::text::printable;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -96,8 +97,8 @@ fn is_of_set(old: &SetAudit, set: &SetAudit) -> bool {
             && old.image == set.image
             && old.pool == set.pool
     };
-    let (kind, namespace, name) = set.object();
-    (old.kind.name(), &*old.namespace) == (kind, namespace) && (old.name == name || is_row())
+    let (then, now) = (old.object(), set.object());
+    then == now || (then.kind, then.namespace) == (now.kind, now.namespace) && is_row()
 }
 
 /// The parts that a row is of. An audit of before 0.2 has them in a note alone.
@@ -273,13 +274,13 @@ fn audit_changes(before: &BootImageAudit, audit: &BootImageAudit) -> AuditChange
 }
 
 /// Number of objects: a set may have several rows.
-fn objects<'a>(rows: impl Iterator<Item = (&'static str, &'a str, &'a str)>) -> usize {
+fn objects<'a>(rows: impl Iterator<Item = Subject<'a>>) -> usize {
     rows.collect::<BTreeSet<_>>().len()
 }
 
 impl SetChange {
-    fn object(&self) -> (&'static str, &str, &str) {
-        (self.kind.name(), &self.namespace, &self.name)
+    fn object(&self) -> Subject<'_> {
+        Subject::new(self.kind.name(), &self.namespace, &self.name)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Machines whose cause is the same (pure): many of them are told once.
 
 use crate::why::Explanation;
+use skewguard_cluster::kinds::groups::REQUEST;
+use skewguard_cluster::names::first_of;
 use std::collections::HashMap;
 
 /// Machines that are told alike, the one that waits longest first.
@@ -37,59 +39,42 @@ impl Group<'_> {
             return first.sentence.clone();
         }
         let all = self.others.len() + 1;
-        let names: Vec<&str> = std::iter::once(&first)
-            .chain(&self.others)
-            .take(NAMES)
-            .map(|machine| machine.name.as_str())
-            .collect();
-        let more = match all - names.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
+        let machines = std::iter::once(&first).chain(&self.others);
+        let names = first_of(machines.map(|machine| &*machine.name), NAMES, all);
+        let owner = first.owner.as_ref();
+        let owner = owner.map_or(String::new(), |owner| format!(" of {owner}"));
+        let kinds = match first.kind {
+            REQUEST => "machines that only a certificate request tells of".to_owned(),
+            kind => format!("{kind}s"),
         };
-        let owner = first
-            .owner
-            .as_ref()
-            .map_or(String::new(), |owner| format!(" of {owner}"));
         format!(
-            "{all} {}{owner} are alike: {}{more}. {}",
-            kinds(first.kind),
-            names.join(", "),
+            "{all} {kinds}{owner} are alike: {names}. {}",
             first.sentence
         )
     }
 }
 
-fn kinds(kind: &str) -> String {
-    match kind {
-        "CertificateSigningRequest" => {
-            "machines that only a certificate request tells of".to_owned()
-        }
-        kind => format!("{kind}s"),
-    }
-}
+/// The units in which a span of time is said.
+const UNITS: [&str; 4] = ["second", "minute", "hour", "day"];
 
 /// What tells a cause from another: the sentence without names and numbers, and whose machine it is.
 fn cause(machine: &Explanation) -> String {
     let plain = machine.sentence.replace(&machine.name, "");
-    let words = plain.split_whitespace().map(|word| {
+    let is_unit = |word: &str| {
+        let word = word.trim_end_matches([',', '.', ';', ':']);
+        UNITS.contains(&word.strip_suffix('s').unwrap_or(word))
+    };
+    let words = plain.split_whitespace().filter(|word| !is_unit(word));
+    let words = words.map(|word| {
         let has_number = word.contains(|c: char| c.is_ascii_digit());
         if has_number { "#" } else { word }
     });
-    let words: Vec<&str> = words.collect();
-    // A span of time is said in one unit.
-    let units = [
-        "second", "seconds", "minute", "minutes", "hour", "hours", "day", "days",
-    ];
-    let words: Vec<&str> = words
-        .into_iter()
-        .filter(|word| !units.contains(&word.trim_end_matches([',', '.', ';', ':'])))
-        .collect();
     format!(
         "{} {:?} {} {:?} {}",
         machine.kind,
         machine.stage,
         machine.is_certain,
         machine.owner,
-        words.join(" ")
+        words.collect::<Vec<_>>().join(" ")
     )
 }

@@ -1,6 +1,6 @@
 //! `--print-commands fix`: what one command each mends, as a script (pure).
 
-use super::facts::{head, title};
+use super::facts::head;
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;
@@ -138,7 +138,7 @@ fn part(out: &mut String, audit: &BootImageAudit, oc: Oc<'_>, before: &str) {
     }
     for set in by_hand {
         let advice = set.advice().unwrap_or_else(|| set.message.clone());
-        comment(out, &format!("{}: {advice}", title(set, None)));
+        comment(out, &format!("{}: {advice}", set.row().title(None)));
         let file = set.patch_file.iter();
         for line in file.flat_map(|file| file.text.lines()) {
             comment(out, &format!("    {line}"));
@@ -168,7 +168,7 @@ fn entry(out: &mut String, set: &SetAudit) {
         return;
     };
     out.push_str("    ");
-    comment(out, &format!("{}: {}", title(set, None), set.message));
+    comment(out, &format!("{}: {}", set.row().title(None), set.message));
     if let Some(version) = &set.want_version {
         out.push_str("    ");
         comment(

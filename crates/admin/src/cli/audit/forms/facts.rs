@@ -8,6 +8,7 @@ use crate::cli::audit::word::{Word, count};
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::BootImageStatus;
 use skewguard_cluster::moment::{Moment, span};
+use skewguard_cluster::names::first_of;
 use std::collections::BTreeMap;
 
 /// The cluster, release and policy of an audit: names and values.
@@ -95,15 +96,9 @@ pub(in crate::cli::audit) fn lookup_helps(audit: &BootImageAudit) -> Named<'_, &
 
 /// `a, b and 3 more`.
 pub(in crate::cli::audit) fn names(sets: &[&SetAudit]) -> String {
-    const SHOWN: usize = 3;
     let mut names: Vec<&str> = sets.iter().map(|set| set.row_name()).collect();
     names.dedup();
-    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>();
-    let shown = shown.join(", ");
-    match names.len() {
-        0..=SHOWN => shown,
-        all => format!("{shown} and {} more", all - SHOWN),
-    }
+    first_of(names.iter().copied(), 3, names.len())
 }
 
 /// The namespace of all sets, where they share one.
@@ -111,16 +106,6 @@ pub(in crate::cli::audit) fn namespace(sets: &[SetAudit]) -> Option<&str> {
     let first = sets.first()?.namespace.as_str();
     let is_shared = sets.iter().all(|set| set.namespace == first);
     (is_shared && !first.is_empty()).then_some(first)
-}
-
-/// Kind and name, as the command takes them; the namespace before them where it is not `shared`.
-pub(in crate::cli::audit) fn title(set: &SetAudit, shared: Option<&str>) -> String {
-    let name = format!("{}/{}", set.kind, set.row_name());
-    match set.namespace.as_str() {
-        "" => name,
-        own if Some(own) == shared => name,
-        own => format!("{own} {name}"),
-    }
 }
 
 /// The machines that have not joined, a sentence for each set; the longest waiting first.

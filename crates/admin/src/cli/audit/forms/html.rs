@@ -8,7 +8,7 @@ use super::facts::{
 };
 use super::text::{UNTIL_THEN, in_use, operator_says};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::{BirthAudit, BootImageAudit, SetAudit, full_name};
+use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::word::{Word, count};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -347,7 +347,7 @@ fn name(set: &SetAudit) -> Markup {
         .map(String::as_str)
         .collect();
     html! {
-        (set.kind) " " code.name { (full_name(&set.namespace, set.row_name())) }
+        (set.kind) " " code.name { (set.row().full_name()) }
         @if !place.is_empty() { br; span.soft { (place.join(", ")) } }
     }
 }

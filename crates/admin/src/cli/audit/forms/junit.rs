@@ -1,6 +1,6 @@
 //! The audit as JUnit XML: a test for each set, and for joined nodes that an update breaks (pure).
 
-use super::facts::{FactKind, facts, known_issues, title};
+use super::facts::{FactKind, facts, known_issues};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
@@ -63,7 +63,7 @@ fn fill(
             Some(later) => failed(NonSuccessKind::Failure, "RefusedLater", &later, &later),
             None => status(set),
         };
-        let mut case = case(&class, &title(set, None), status);
+        let mut case = case(&class, &set.row().title(None), status);
         let said: Vec<String> = known_issues(set)
             .into_iter()
             .chain(set.says_later())

@@ -2,7 +2,7 @@
 
 use super::facts::{
     BIRTHS, CLUSTER_COLUMNS, FactKind, cluster_cells, cluster_notes, cluster_word, facts, head,
-    names, title, to_do, waiting,
+    names, to_do, waiting,
 };
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
@@ -180,7 +180,7 @@ fn row(cluster: Option<&str>, set: &SetAudit) -> String {
     format!(
         "| {} |{cluster} {} | {image} | {nodes} | {} |\n",
         Word::of(set).lower(),
-        code(&title(set, None)),
+        code(&set.row().title(None)),
         why.join("; ")
     )
 }

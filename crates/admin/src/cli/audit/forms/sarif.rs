@@ -1,6 +1,6 @@
 //! The audit as SARIF 2.1.0, which GitHub shows beside the lines of a pull request (pure).
 
-use super::facts::{FactKind, facts, head, title};
+use super::facts::{FactKind, facts, head};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, SetAudit};
 use crate::cli::audit::places::{Place, Places};
@@ -107,7 +107,7 @@ fn of_set(set: &SetAudit, place: Option<Place>) -> (&str, Value) {
         Word::Unknown => "warning",
         Word::Allowed => "note",
     };
-    let name = title(set, None);
+    let name = set.row().title(None);
     let mut text = format!("{name}: ");
     let said = facts(set)
         .into_iter()

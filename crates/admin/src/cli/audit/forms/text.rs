@@ -4,11 +4,11 @@
 use super::commands::KEEP;
 use super::facts::{
     BIRTHS, CLUSTER_COLUMNS, FactKind, cluster_cells, cluster_notes, facts, head, lookup_helps,
-    names, namespace, remedies, shown, title, wait,
+    names, namespace, remedies, shown, wait,
 };
 use crate::audit::BirthAudit;
 use crate::audit::results::fleet::FleetAudit;
-use crate::audit::{BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, full_name};
+use crate::audit::{BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::later::Later;
 use crate::cli::audit::next::{Below, NextStep};
@@ -250,7 +250,7 @@ fn cells(set: &SetAudit, shared: Option<&str>) -> [String; 3] {
     let wanted = set.replicas.map(|wanted| format!("/{wanted}"));
     let inactive = if set.inactive { ", Inactive" } else { "" };
     [
-        title(set, shared),
+        set.row().title(shared),
         image.map_or_else(|| probable(set), |image| image.version.clone()),
         format!("{joined}{}{inactive}", wanted.unwrap_or_default()),
     ]
@@ -294,7 +294,7 @@ fn why_of(set: &SetAudit) -> String {
 /// All that is known of a set.
 fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
     let word = Word::of(set);
-    let name = format!("{} {}", set.kind, full_name(&set.namespace, set.row_name()));
+    let name = set.row().to_string();
     let mut lines = terminal.text(&format!("{}  ", word.text()), VERDICT, &name);
     if let Some(first) = lines.first_mut() {
         *first = first.replacen(word.text(), &terminal.styled(word.style(), word.text()), 1);
