@@ -22,6 +22,15 @@ pub(crate) fn plain(text: &str) -> String {
 
 /// Prose, in which commands stand between backticks: those are code.
 pub(crate) fn marked(text: &str) -> String {
+    in_parts(text, plain, code)
+}
+
+/// The same in another markup, of which these are text and code.
+pub(crate) fn in_parts(
+    text: &str,
+    plain: impl Fn(&str) -> String,
+    code: impl Fn(&str) -> String,
+) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     // One without an end is text.
     if parts.len().is_multiple_of(2) {

@@ -5,10 +5,11 @@ use super::counts::by_object;
 use super::word::count;
 use crate::audit::{AuditChanges, BootImageAudit, SetAudit};
 use crate::version::Release;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What later releases of the policy would refuse, in words, and the command that shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Later {
     pub(super) sentence: String,
     pub(super) command: String,

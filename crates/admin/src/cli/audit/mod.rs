@@ -438,8 +438,8 @@ fn print(
         }
         (Form::Yaml, Some(audit)) => yaml(audit),
         (Form::Yaml, None) => yaml(fleet),
-        (Form::Html, _) => html::render(fleet, conclusions),
-        (Form::Markdown, _) => markdown::render(fleet, &conclusions.all),
+        (Form::Html, _) => html::render(fleet, conclusions)?,
+        (Form::Markdown, _) => markdown::render(fleet, &conclusions.all)?,
         (Form::Junit, _) => junit::render(fleet, conclusions, args.fail_on == FailOn::Later)?,
         (Form::Csv, _) => csv::render(fleet)?,
         (Form::Sarif, _) => {

@@ -4,7 +4,7 @@ use crate::audit::BootImageAudit;
 use crate::audit::results::by_release;
 use crate::cli::audit::word::{Word, count};
 use crate::version::{ImageVersion, OcpMinor};
-use maud::{Markup, html};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The most bars; the rest of the images share the last one.
@@ -50,7 +50,7 @@ fn place(version: &str) -> Place {
 }
 
 /// The images in use, oldest first, and the unknown ones last.
-fn bars(audit: &BootImageAudit) -> Vec<Bar> {
+fn in_use(audit: &BootImageAudit) -> Vec<Bar> {
     let mut known: BTreeMap<Place, Bar> = BTreeMap::new();
     let mut unknown = Bar {
         label: "image not known".to_owned(),
@@ -97,30 +97,20 @@ fn bars(audit: &BootImageAudit) -> Vec<Bar> {
     bars
 }
 
-/// The chart; absent where no image is in use.
-pub(in crate::cli::audit) fn chart(audit: &BootImageAudit) -> Option<Markup> {
-    let bars = bars(audit);
-    let most = bars.iter().map(|bar| bar.nodes).max()?;
-    // A bar of one node is still seen beside one of 5,000.
-    let width = |bar: &Bar| match bar.nodes {
-        0 => "width:0".to_owned(),
-        nodes => format!("width:max({}%, 3px)", nodes * 100 / most.max(1)),
+/// The bars as the page shows them.
+pub(super) fn bars(audit: &BootImageAudit) -> Vec<Value> {
+    let bars = in_use(audit);
+    let most = bars.iter().map(|bar| bar.nodes).max().unwrap_or_default();
+    let shown = |bar: &Bar| {
+        // A bar of one node is still seen beside one of 5,000.
+        let width = match bar.nodes {
+            0 => "0".to_owned(),
+            nodes => format!("max({}%, 3px)", nodes * 100 / most.max(1)),
+        };
+        let class = bar.word.map_or("other", Word::lower);
+        json!({ "label": bar.label, "class": class, "width": width, "says": bar.says() })
     };
-    Some(html! {
-        p.soft {
-            "Joined nodes by the image that they were made from, oldest first. "
-            "The colour is the verdict on the sets whose next node is made from it."
-        }
-        ul.chart {
-            @for bar in &bars {
-                li {
-                    code { (bar.label) }
-                    span.track { span class={ "bar " (bar.word.map_or("other", Word::lower)) } style=(width(bar)) {} }
-                    span.soft { (bar.says()) }
-                }
-            }
-        }
-    })
+    bars.iter().map(shown).collect()
 }
 
 #[cfg(test)]

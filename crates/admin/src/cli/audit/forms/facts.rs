@@ -7,6 +7,7 @@ use crate::audit::{BootImageAudit, SetAudit, SetException};
 use crate::cli::audit::word::{Word, count};
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::BootImageStatus;
+use serde::Serialize;
 use skewguard_cluster::moment::{Moment, span};
 use skewguard_cluster::names::first_of;
 use std::collections::BTreeMap;
@@ -173,7 +174,7 @@ const COULD_BE_KEPT: &str =
     "the cluster could keep its image up to date, and does not: the command is below";
 
 /// A fact about a set; the order is that in which a person reads them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(in crate::cli::audit) enum FactKind {
     Image,
     Version,
@@ -265,14 +266,20 @@ pub(super) fn known_issues(set: &SetAudit) -> Vec<String> {
     set.known_issues.iter().map(SetIssue::says).collect()
 }
 
+/// Platform, region and architecture, as far as they are known.
+pub(super) fn place(set: &SetAudit) -> Vec<&str> {
+    let place = [&set.platform, &set.region, &set.architecture];
+    place.into_iter().flatten().map(String::as_str).collect()
+}
+
+/// Tells whether something is said about a set beside that it is allowed.
+pub(super) fn is_said(set: &SetAudit) -> bool {
+    !set.would_be_allowed() || !set.known_issues.is_empty() || set.refused_from.is_some()
+}
+
 /// The image field, and where the image is.
 fn image(set: &SetAudit) -> Option<String> {
-    let place: Vec<&str> = [&set.platform, &set.region, &set.architecture]
-        .into_iter()
-        .flatten()
-        .map(String::as_str)
-        .collect();
-    let place = match place.join(", ") {
+    let place = match place(set).join(", ") {
         none if none.is_empty() => none,
         place => format!(" ({place})"),
     };

@@ -7,5 +7,6 @@ pub(super) mod facts;
 pub(super) mod html;
 pub(in crate::cli) mod junit;
 pub(super) mod markdown;
+pub(super) mod page;
 pub(super) mod sarif;
 pub(super) mod text;

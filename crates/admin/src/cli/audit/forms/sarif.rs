@@ -1,6 +1,6 @@
 //! The audit as SARIF 2.1.0, which GitHub shows beside the lines of a pull request (pure).
 
-use super::facts::{FactKind, facts, head};
+use super::facts::{FactKind, facts, head, is_said};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, SetAudit};
 use crate::cli::audit::places::{Place, Places};
@@ -51,10 +51,7 @@ fn run(cluster: &ClusterAudit, places: impl Fn(&str, &[SetAudit]) -> Places) -> 
     let sets = cluster.audit.as_ref().map_or(&[][..], |audit| &audit.sets);
     let places = places(&cluster.context, sets);
     let sets = sets.iter();
-    let is_said = |set: &&SetAudit| {
-        !set.would_be_allowed() || !set.known_issues.is_empty() || set.refused_from.is_some()
-    };
-    let sets = sets.filter(is_said);
+    let sets = sets.filter(|set| is_said(set));
     let sets: Vec<(&str, Value)> = sets.map(|set| of_set(set, places.place(set))).collect();
     let births = audit.clone().flat_map(|audit| &audit.births);
     let births: Vec<(&str, Value)> = births.map(of_birth).collect();
