@@ -1,5 +1,22 @@
 //! Text in Markdown as GitHub shows it, in which nothing that was read is markup (pure).
 
+use super::template::templates;
+use minijinja::value::Serde;
+use minijinja::{Error, Value as Markup};
+
+/// A page by a template, in which each text is escaped but for what a filter made.
+pub(crate) fn render_template(template: &str, page: serde_json::Value) -> Result<String, Error> {
+    let mut templates = templates(plain)?;
+    templates.add_filter("code", |text: &str| Markup::from_safe_string(code(text)));
+    templates.add_filter("marked", |text: &str| {
+        Markup::from_safe_string(marked(text))
+    });
+    templates.add_filter("block", |text: &str, language: &str, indent: usize| {
+        Markup::from_safe_string(block(indent, language, text))
+    });
+    templates.render_str(template, Serde(page))
+}
+
 /// Text that is no markup: no link, image, table cell, HTML, and nobody is mentioned. References
 /// such as `@team` and `#1` are found in what is shown, so a character of no width breaks them.
 pub(crate) fn plain(text: &str) -> String {

@@ -4,4 +4,5 @@
 pub(crate) mod markdown;
 pub(crate) mod screen;
 pub(crate) mod shell;
+pub(crate) mod template;
 pub(crate) mod terminal;

@@ -1,10 +1,10 @@
 //! A Machine, a host or an agent without a Node, and what belongs to it (pure).
 
-use super::explain::Judged;
 use super::index::Index;
 use super::moment::{Moment, span};
 use super::report::Evidence;
 use super::way::At;
+use crate::audit::SetAudit;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::agent::Agent;
 use skewguard_cluster::kinds::groups::{NODE_POOL, REQUEST};
@@ -80,7 +80,7 @@ pub(super) struct Case<'a> {
     pub(super) created: Option<Moment>,
     pub(super) now: Moment,
     /// The audit's word on the image of its set.
-    pub(super) judged: Option<&'a Judged>,
+    pub(super) judged: Option<&'a SetAudit>,
     /// The steps that were seen, and what stands beside each.
     pub(super) known: BTreeMap<At, String>,
     pub(super) evidence: Vec<Evidence>,

@@ -6,10 +6,10 @@
 
 use super::advice;
 use super::case::Case;
-use super::explain::Judged;
 use super::finding::Finding;
 use super::moment::{Moment, span};
 use super::way::Stage;
+use crate::audit::SetAudit;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::report::{Progress, Report};
 
@@ -233,23 +233,21 @@ fn quoted(text: &str) -> String {
 }
 
 /// Adds what to do after a refusal, and the fate of the next machine.
-fn after_refusal(finding: Finding, reason: &str, judged: Option<&Judged>) -> Finding {
+fn after_refusal(finding: Finding, reason: &str, judged: Option<&SetAudit>) -> Finding {
+    let help = advice::against_refusal(reason);
     let Some(judged) = judged else {
-        return finding
-            .next(advice::against_refusal(reason))
-            .next("Then delete this Machine");
+        return finding.next(help).next("Then delete this Machine");
     };
-    let set = &judged.set;
-    let version = judged.version.as_deref().unwrap_or("an unknown image");
-    if !judged.is_refused {
-        return finding
-            .next(format!(
-                "{set} makes its next machines from {version}, which the limits here allow: if they are not those of the cluster's policy, name it with `--policy`; if they are, delete this Machine"
-            ));
+    let set = judged.short_name();
+    let version = judged.sure_version();
+    let made_from = version.unwrap_or("an unknown image");
+    if version.is_none() || !judged.would_be_refused() {
+        return finding.next(format!(
+            "{set} makes its next machines from {made_from}, which the limits here allow: if they are not those of the cluster's policy, name it with `--policy`; if they are, delete this Machine"
+        ));
     }
-    let remedy = judged.remedy.clone();
-    let remedy = remedy.unwrap_or_else(|| advice::against_refusal(reason).to_owned());
+    let remedy = judged.remedy.as_deref().unwrap_or(help);
     finding.next(format!("{set}: {remedy}")).next(format!(
-        "Afterwards delete this Machine; until then {set} makes others from {version}, which are refused, too"
+        "Afterwards delete this Machine; until then {set} makes others from {made_from}, which are refused, too"
     ))
 }

@@ -12,29 +12,16 @@ use super::sets::sets_without_machines;
 use super::subjects::{Subjects, all_named, strangers, waiting};
 use super::way::{At, Stage};
 use crate::API_VERSION;
-use crate::audit::{Origin, Unread};
+use crate::audit::{BootImageAudit, Origin, SetAudit, Unread};
+use crate::finding::Subject as Object;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::groups::KARPENTER;
 use skewguard_cluster::kinds::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-/// The audit's word on the image of a machine's set.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Judged {
-    /// `MachineSet c1-worker`.
-    pub(crate) set: String,
-    pub(crate) version: Option<String>,
-    /// The set's next machine would be refused.
-    pub(crate) is_refused: bool,
-    pub(crate) message: String,
-    pub(crate) remedy: Option<String>,
-    /// Known issues of it, in words.
-    pub(crate) issues: Vec<String>,
-}
-
-/// The judged sets, by namespace, kind and name.
-pub(crate) type JudgedSets = BTreeMap<(String, String, String), Judged>;
+/// The rows of the audit by their sets.
+type Rows<'a> = BTreeMap<Object<'a>, &'a SetAudit>;
 
 /// The question, and what is known beside the objects.
 pub(crate) struct Question<'a> {
@@ -43,7 +30,7 @@ pub(crate) struct Question<'a> {
     /// The namespace that is looked at; none is all.
     pub(crate) namespace: Option<&'a str>,
     pub(crate) now: Moment,
-    pub(crate) judged: &'a JudgedSets,
+    pub(crate) audit: &'a BootImageAudit,
     pub(crate) origin: Option<Origin>,
     pub(crate) unread: Vec<Unread>,
 }
@@ -55,7 +42,9 @@ pub(crate) struct Question<'a> {
 pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, String> {
     let index = Index::new(facts);
     let now = question.now;
-    let tell = |subject| explain(Case::new(facts, &index, subject, now), question.judged);
+    let sets = question.audit.sets.iter();
+    let rows: Rows<'_> = sets.map(|set| (set.object(), set)).collect();
+    let tell = |subject| explain(Case::new(facts, &index, subject, now), &rows);
     let is_of_all = question.names.is_empty();
     let namespace = question.namespace;
     let Subjects { all, mut young } = if is_of_all {
@@ -108,10 +97,11 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
 }
 
 /// Says why one is no Node.
-fn explain<'a>(mut case: Case<'a>, sets: &'a JudgedSets) -> Explanation {
+fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
     case.judged = case.machine.and_then(|machine| {
-        let (kind, name) = machine.owners.first().cloned()?;
-        sets.get(&(machine.metadata.namespace.clone(), kind, name))
+        let (kind, name) = machine.owners.first()?;
+        let set = Object::new(kind, &machine.metadata.namespace, name);
+        rows.get(&set).copied()
     });
     let finding = find(&mut case);
     let finding = case.remade(finding);

@@ -28,8 +28,8 @@ impl Case<'_> {
         };
         let step = format!("nothing seen since {}", seen.last.at.clock());
         let mut finding = Finding::new(Stage::FirstBoot, step, text);
-        for issue in self.judged.iter().flat_map(|judged| &judged.issues) {
-            finding = finding.next(format!("A known issue of its image: {issue}"));
+        for issue in self.judged.iter().flat_map(|set| &set.known_issues) {
+            finding = finding.next(format!("A known issue of its image: {}", issue.says()));
         }
         self.unread(&[Counter::Requests, Counter::Nodes, Counter::ServerLogs]);
         self.unseen("the first boot itself: its console, or the node's own reports (install skewguard in the pool)");
@@ -41,8 +41,8 @@ impl Case<'_> {
         let Some(judged) = self.judged else {
             return String::new();
         };
-        let set = &judged.set;
-        let Some(version) = &judged.version else {
+        let set = judged.short_name();
+        let Some(version) = judged.sure_version() else {
             self.unseen(format!(
                 "the boot image of {set}: its version is unknown, or known by a node's own word alone"
             ));
@@ -52,8 +52,8 @@ impl Case<'_> {
             "" => String::new(),
             message => format!(": {message}"),
         };
-        self.see(set, None, format!("boot image {version}{verdict}"));
-        let refused = match judged.is_refused {
+        self.see(&set, None, format!("boot image {version}{verdict}"));
+        let refused = match judged.would_be_refused() {
             true => ", which the limits refuse",
             false => "",
         };

@@ -334,7 +334,7 @@ impl Case<'_> {
     fn unreadable_pointer(&mut self, told: &NotAsked) -> Option<Finding> {
         let spec = self.user_data()?.spec;
         let judged = self.judged?;
-        let (set, version) = (&judged.set, judged.version.as_ref()?);
+        let (set, version) = (judged.short_name(), judged.sure_version()?);
         let ignition = of_image(&ImageVersion::parse(version))?;
         if ignition.can_read(spec) != Some(false) {
             return None;
@@ -345,7 +345,7 @@ impl Case<'_> {
             None,
             format!("user data of Ignition spec {spec}"),
         );
-        self.see(set, None, format!("boot image {version}: {says}"));
+        self.see(&set, None, format!("boot image {version}: {says}"));
         let finding = told.because(&format!(": its user data is of Ignition spec {spec}, which its boot image {version} cannot read ({says})."));
         Some(finding.next(format!(
             "Give {set} a newer boot image, or user data of spec {}; then delete the Machine",

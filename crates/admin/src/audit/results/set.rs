@@ -298,6 +298,19 @@ impl SetAudit {
         Subject::new(self.kind.name(), &self.namespace, self.row_name())
     }
 
+    /// Kind and name: `MachineSet c1-worker`.
+    pub(crate) fn short_name(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+
+    /// The version of its image, where that is more than what a node says of itself, which is no fact
+    /// about a set.
+    pub(crate) fn sure_version(&self) -> Option<&str> {
+        let is_claim = matches!(self.known_by, KnownBy::Node | KnownBy::Report);
+        let image = self.boot_image.as_ref().filter(|_| !is_claim);
+        image.map(|image| &*image.version)
+    }
+
     /// Number of nodes that joined; `None` where that was not read.
     pub(crate) fn joined(&self) -> Option<usize> {
         let joined = self.nodes.iter().map(|nodes| nodes.count).sum();

@@ -2,76 +2,32 @@
 
 use super::groups::{Group, groups};
 use super::text::{MOST, no_machine, stage_words, step_lead};
-use crate::forms::markdown::{block, marked, plain};
-use crate::why::WhyReport;
+use crate::forms::markdown::render_template;
+use crate::why::{Step, WhyReport};
+use minijinja::Error;
+use serde_json::{Value, json};
 
-pub(super) fn render(report: &WhyReport) -> String {
-    let mut out = String::new();
+pub(super) fn render(report: &WhyReport) -> Result<String, Error> {
     let groups = groups(&report.machines);
-    if groups.len() > 1 {
-        out += "| machine | stage |\n|---|---|\n";
-        for group in groups.iter().take(MOST) {
-            let more = match group.others.len() {
-                0 => String::new(),
-                others => format!(" and {others} more"),
-            };
-            out += &format!(
-                "| {}{more} | {} |\n",
-                plain(&group.first.name),
-                stage_words(group.first.stage)
-            );
-        }
-        out.push('\n');
-    }
-    for group in groups.iter().take(MOST) {
-        out += &machine_text(group);
-    }
-    if groups.len() > MOST {
-        out += &format!(
-            "{} more: `oc skewguard why -o json`\n\n",
-            groups.len() - MOST
-        );
-    }
-    if report.machines.is_empty() {
-        out += &(no_machine(report) + "\n");
-    }
-    for unread in &report.unread {
-        out += &format!("- {}\n", marked(&unread.to_string()));
-    }
-    for note in &report.server_log.notes {
-        out += &format!("- {}\n", marked(note));
-    }
-    out
+    let unread = report.unread.iter().map(ToString::to_string);
+    let notes = unread.chain(report.server_log.notes.iter().cloned());
+    let page = json!({
+        "groups": groups.iter().take(MOST).map(of_group).collect::<Vec<_>>(),
+        "more": groups.len().saturating_sub(MOST),
+        "no_machine": report.machines.is_empty().then(|| no_machine(report)),
+        "notes": notes.collect::<Vec<_>>(),
+    });
+    render_template(include_str!("ticket.md"), page)
 }
 
-fn machine_text(group: &Group<'_>) -> String {
-    let machine = group.first;
-    let mut out = format!(
-        "### {}\n\n{}\n\n",
-        plain(&machine.name),
-        marked(&group.sentence())
-    );
-    for next in &machine.next {
-        out += &format!("- {}\n", marked(next));
-    }
-    let steps = machine.steps.iter();
-    let steps = steps.map(|step| step_lead(step) + &step.text);
-    let steps: Vec<String> = steps.map(|step| step.trim_end().to_owned()).collect();
-    out += &format!("\n{}\n\n", block(0, "", &steps.join("\n")));
-    if !machine.evidence.is_empty() {
-        out += "| seen | time | says |\n|---|---|---|\n";
-    }
-    for evidence in &machine.evidence {
-        out += &format!(
-            "| {} | {} | {} |\n",
-            plain(&evidence.source),
-            evidence.time.as_deref().unwrap_or_default(),
-            marked(&evidence.text)
-        );
-    }
-    for unseen in &machine.unseen {
-        out += &format!("\nNot seen: {}\n", marked(unseen));
-    }
-    out.push('\n');
-    out
+fn of_group(group: &Group<'_>) -> Value {
+    let step = |step: &Step| (step_lead(step) + &step.text).trim_end().to_owned();
+    let steps: Vec<String> = group.first.steps.iter().map(step).collect();
+    json!({
+        "first": group.first,
+        "others": group.others.len(),
+        "stage": stage_words(group.first.stage),
+        "sentence": group.sentence(),
+        "steps": steps.join("\n"),
+    })
 }

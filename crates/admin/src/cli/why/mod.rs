@@ -10,9 +10,9 @@ use super::{
     policy_name, read_once,
 };
 use crate::audit::cluster::scripts;
-use crate::audit::{BootImageAudit, KnownBy, Objects, Origin, SetAudit, Unread, audit};
+use crate::audit::{Objects, Origin, Unread, audit};
 use crate::forms::terminal::Terminal;
-use crate::why::{Judged, JudgedSets, Question, WhyReport, why};
+use crate::why::{Question, WhyReport, why};
 use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::connect::login::LoginRequest;
 use skewguard_cluster::files::input;
@@ -161,7 +161,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
             names: &names,
             namespace: args.namespace.as_deref(),
             now: objects.clock().unwrap_or(clock),
-            judged: &judged(&result),
+            audit: &result,
             origin,
             unread: left_unread(unread, &objects),
         },
@@ -223,30 +223,6 @@ fn left_unread(mut unread: Vec<Unread>, objects: &Objects) -> Vec<Unread> {
     unread
 }
 
-/// The audit's word on each set.
-fn judged(audit: &BootImageAudit) -> JudgedSets {
-    let one = |set: &SetAudit| {
-        let key = (
-            set.namespace.clone(),
-            set.kind.to_string(),
-            set.name.clone(),
-        );
-        // What a node says of itself is no fact about a set.
-        let is_claim = matches!(set.known_by, KnownBy::Node | KnownBy::Report);
-        let image = set.boot_image.as_ref().filter(|_| !is_claim);
-        let judged = Judged {
-            set: format!("{} {}", set.kind, set.name),
-            version: image.map(|image| image.version.clone()),
-            is_refused: image.is_some() && set.would_be_refused(),
-            message: set.message.clone(),
-            remedy: set.remedy.clone(),
-            issues: set.known_issues.iter().map(|issue| issue.says()).collect(),
-        };
-        (key, judged)
-    };
-    audit.sets.iter().map(one).collect()
-}
-
 fn print(
     form: Form,
     terminal: Terminal,
@@ -256,7 +232,7 @@ fn print(
     let text = match form {
         Form::Text => text::render(report, terminal),
         Form::Json => serde_json::to_string_pretty(report)? + "\n",
-        Form::Markdown => markdown::render(report),
+        Form::Markdown => markdown::render(report)?,
     };
     Ok(io.out.write_all(text.as_bytes())?)
 }

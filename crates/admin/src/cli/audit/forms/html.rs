@@ -3,13 +3,14 @@
 use super::chart::bars;
 use super::commands::KEEP;
 use super::facts::{head, waiting};
-use super::page::{doubts, of_conclusion, of_image, of_set, page, templates, things_to_do};
+use super::page::{doubts, of_conclusion, of_image, of_set, page, things_to_do};
 use super::text::{UNTIL_THEN, in_use, operator_says};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::word::count;
 use crate::forms::markdown::in_parts;
+use crate::forms::template::templates;
 use minijinja::value::Serde;
 use minijinja::{Error, Value as Markup};
 use serde_json::{Value, json};

@@ -1,13 +1,12 @@
 //! The audit as Markdown, for the summary of a job or a comment on a pull request (pure).
 
 use super::facts::{cluster_notes, head, is_said, waiting};
-use super::page::{doubts, of_set, page, templates, things_to_do};
+use super::page::{doubts, of_set, page, things_to_do};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::cli::audit::conclusion::Conclusion;
 use crate::cli::audit::word::{Word, count};
-use crate::forms::markdown::{block, code, marked, plain};
-use minijinja::value::Serde;
-use minijinja::{Error, Value as Markup};
+use crate::forms::markdown::render_template;
+use minijinja::Error;
 use serde_json::json;
 
 /// The most rows of sets, and items of a list: GitHub takes 65,536 characters for a comment.
@@ -36,15 +35,7 @@ pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> Result<Stri
         "doubts": of_all(fleet, doubts_of),
         "page": page(fleet, conclusion),
     });
-    let mut templates = templates(plain)?;
-    templates.add_filter("code", |text: &str| Markup::from_safe_string(code(text)));
-    templates.add_filter("marked", |text: &str| {
-        Markup::from_safe_string(marked(text))
-    });
-    templates.add_filter("block", |text: &str, language: &str| {
-        Markup::from_safe_string(block(2, language, text))
-    });
-    templates.render_str(include_str!("page.md"), Serde(page))
+    render_template(include_str!("page.md"), page)
 }
 
 /// The items of all clusters, each with its cluster's name where there are several.

@@ -10,29 +10,7 @@ use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;
 use crate::cli::audit::word::Word;
 use crate::verdict::BootImageStatus;
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 use serde_json::{Value, json};
-
-/// Templates in which each text is escaped, but for what a filter made: that is markup.
-pub(super) fn templates(escape: fn(&str) -> String) -> Result<Environment<'static>, Error> {
-    let mut templates = Environment::new();
-    let syntax = SyntaxConfig::builder()
-        .trim_blocks(true)
-        .lstrip_blocks(true)
-        .keep_trailing_newline(true)
-        .build()?;
-    templates.set_syntax(syntax);
-    templates.set_undefined_behavior(UndefinedBehavior::SemiStrict);
-    // What a macro wrote is markup, too.
-    templates.set_auto_escape_callback(|_| AutoEscape::Html);
-    templates.set_formatter(move |out, _, value| {
-        let text = value.to_string();
-        let text = if value.is_safe() { text } else { escape(&text) };
-        Ok(out.write_str(&text)?)
-    });
-    Ok(templates)
-}
 
 /// The conclusion, and a row for each cluster.
 pub(super) fn page(fleet: &FleetAudit, conclusion: &Conclusion) -> Value {
