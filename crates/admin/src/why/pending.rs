@@ -52,7 +52,9 @@ impl<'a> Case<'a> {
             .flat_map(|name| self.index.first_requests(name));
         let own = all.filter(|request| !self.is_before(request.metadata.created));
         let mut own: Vec<&CertificateRequest> = own.collect();
-        own.sort_by_key(|request| request.metadata.created);
+        own.sort_by_key(|request| (request.metadata.created, &request.metadata.name));
+        // A full name is found by its first part, too.
+        own.dedup_by_key(|request| &request.metadata.name);
         own
     }
 

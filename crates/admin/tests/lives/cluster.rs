@@ -222,6 +222,13 @@ impl Cluster {
             Platform::BareMetal => format!("rack1-u{n}"),
             _ => name.clone(),
         };
+        // Reverse DNS gives some their full name.
+        let is_full = n % 3 == 0 && !node.contains('.');
+        let node = if is_full {
+            format!("{node}.c1.example.com")
+        } else {
+            node
+        };
         let at = self.now - ago;
         Born {
             name,

@@ -9,6 +9,7 @@ mod live;
 mod many;
 mod others;
 mod reading;
+mod requests;
 mod signs;
 mod told;
 

@@ -57,14 +57,22 @@ fn request_waits(cluster: &mut Cluster) -> Truth {
     cluster.unapproved(&requests[0], at, &why);
     let words: Vec<&str> = requests.iter().map(String::as_str).collect();
     truth("request-waits", &born)
-        .word(&["pending", "waits"])
+        .word(&[&how_many(requests.len())])
         .word(&[words.as_slice(), &["failed to find machine"]].concat())
+}
+
+/// What a sentence says of so many requests that wait.
+fn how_many(count: usize) -> String {
+    match count {
+        1 => "is pending".to_owned(),
+        _ => format!("{count} requests are pending"),
+    }
 }
 
 fn approver_gone(cluster: &mut Cluster) -> Truth {
     let (born, at) = asks_for_certificate(cluster);
-    again(cluster, &born.node, at);
-    truth("approver-gone", &born).word(&["pending", "waits"])
+    let requests = again(cluster, &born.node, at);
+    truth("approver-gone", &born).word(&[&how_many(requests.len())])
 }
 
 /// DHCP or reverse DNS gave it another name.
