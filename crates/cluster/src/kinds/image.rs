@@ -26,6 +26,10 @@ pub struct Image {
     /// Which of a marketplace's images it is of, as [`super::stream::OwnImage::offer`] has it;
     /// `None` where the platform has one image for all.
     pub offer: Option<String>,
+    /// Architecture of the machine, as the ConfigMap `coreos-bootimages` names it; no spec says it.
+    pub architecture: Option<String>,
+    /// The stream of the cluster's images that is the machine's; no spec says it.
+    pub stream: Option<String>,
     /// Place where its name holds, and what else decides who keeps it up to date.
     pub site: Site,
     /// The cluster's release brings the image (bare metal, `install_coreos`).
@@ -40,6 +44,12 @@ impl Image {
     pub fn key(&self) -> Option<(Platform, String)> {
         let value = self.value.as_ref().filter(|value| value.len() < KEPT_MAX)?;
         Some((self.platform?, value.clone()))
+    }
+
+    /// Tells whether the machine may be of this architecture: so where its own is unknown.
+    pub fn is_of_architecture(&self, architecture: &str) -> bool {
+        let own = self.architecture.as_deref();
+        own.is_none_or(|own| own == architecture)
     }
 }
 
@@ -78,6 +88,8 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
         site,
         value,
         pool: user_data(spec).and_then(|secret| pool(&secret)),
+        architecture: None,
+        stream: None,
     }
 }
 

@@ -39,10 +39,10 @@ impl OwnImage {
 
     /// Tells whether it could take this one's place. What is not known of either does not stand against
     /// it.
-    pub fn fits(&self, image: &Image, architecture: Option<&str>) -> bool {
+    pub fn fits(&self, image: &Image) -> bool {
         let region = self.region.as_ref().zip(image.region.as_ref());
         Some(self.platform) == image.platform
-            && architecture.is_none_or(|architecture| architecture == self.architecture)
+            && image.is_of_architecture(&self.architecture)
             && region.is_none_or(|(own, wanted)| own == wanted)
             && self
                 .offer

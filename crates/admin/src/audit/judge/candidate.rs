@@ -16,7 +16,6 @@ pub(crate) struct Candidate<'a> {
     pub(crate) kind: SetKind,
     pub(crate) set: &'a MachineSet,
     pub(crate) image: &'a Image,
-    pub(crate) architecture: Option<&'a str>,
 }
 
 /// Tells whether the cluster could keep the images of sets of this kind and platform up to date:

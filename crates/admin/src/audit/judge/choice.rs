@@ -67,13 +67,12 @@ pub(crate) fn choice(
     judge: impl Fn(&ImageVersion) -> Verdict,
     lookup: &Lookup<'_>,
 ) -> Choice {
-    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
     let is_let_in = |version: &ImageVersion| judge(version).action == Action::Proceed;
     // The nodes of a node pool are of another cluster.
     let own = if set.kind == SetKind::NodePool {
         Vec::new()
     } else {
-        lookup.images_for(&set.image, architecture, stream)
+        lookup.images_for(&set.image)
     };
     let let_in: Vec<OwnImage> = own
         .iter()
@@ -103,9 +102,7 @@ pub(crate) fn choice(
     let Some(asked) = of_openshift else {
         return Choice::Own(Vec::new());
     };
-    let published = |passes: &dyn Fn(&ImageVersion) -> bool| {
-        newest_for(&set.image, architecture, stream, asked, passes)
-    };
+    let published = |passes: &dyn Fn(&ImageVersion) -> bool| newest_for(&set.image, asked, passes);
     let images = published(&is_let_in);
     match published(&|_| true).first() {
         Some(newest) if images.is_empty() => Choice::refused(

@@ -170,15 +170,13 @@ impl<'a> Lookup<'a> {
     pub(crate) fn image_version(
         &self,
         image: &Image,
-        architecture: Option<&str>,
-        stream: Option<&str>,
         notes: &mut Vec<String>,
     ) -> Option<KnownVersion> {
         let listed = self
-            .by_config_map(image, architecture)
-            .or_else(|| self.by_release(image, architecture, stream))
-            .or_else(|| by_published(image, architecture, notes))
-            .or_else(|| self.by_streams(image, architecture))
+            .by_config_map(image)
+            .or_else(|| self.by_release(image))
+            .or_else(|| by_published(image, notes))
+            .or_else(|| self.by_streams(image))
             .or_else(|| by_name(image));
         match listed {
             Some(known) => {
@@ -331,11 +329,9 @@ impl<'a> Lookup<'a> {
             .then_some(first)
     }
 
-    fn by_config_map(&self, image: &Image, architecture: Option<&str>) -> Option<KnownVersion> {
+    fn by_config_map(&self, image: &Image) -> Option<KnownVersion> {
         let value = image.value.as_deref()?;
-        let own = self
-            .own_images(image, architecture)
-            .find(|own| own.is_named_by(value))?;
+        let own = self.own_images(image).find(|own| own.is_named_by(value))?;
         Some(KnownVersion::new(
             own.version(),
             KnownBy::ConfigMap,
@@ -346,12 +342,14 @@ impl<'a> Lookup<'a> {
     /// The version of the image that the Machine of a joined node names, where a list or its name
     /// says it: what a Machine names does not change, while templates and nodes may.
     pub(crate) fn named_by(&self, machine: &Machine, node: &Node) -> Option<ImageVersion> {
-        let image = self.objects.image_of(&machine.metadata, &machine.source);
-        let architecture = node.architecture.as_deref();
+        let image = Image {
+            architecture: node.architecture.clone(),
+            ..self.objects.image_of(&machine.metadata, &machine.source)
+        };
         let known = self
-            .by_config_map(&image, architecture)
-            .or_else(|| by_published(&image, architecture, &mut Vec::new()))
-            .or_else(|| self.by_streams(&image, architecture))
+            .by_config_map(&image)
+            .or_else(|| by_published(&image, &mut Vec::new()))
+            .or_else(|| self.by_streams(&image))
             .or_else(|| by_name(&image))?;
         Some(known.version)
     }
@@ -366,13 +364,13 @@ impl<'a> Lookup<'a> {
     }
 
     /// The stream metadata of other releases, as a person named it.
-    fn by_streams(&self, image: &Image, architecture: Option<&str>) -> Option<KnownVersion> {
+    fn by_streams(&self, image: &Image) -> Option<KnownVersion> {
         let value = image.value.as_deref()?;
         let (file, own) = self
             .objects
             .streams
             .iter()
-            .find(|(_, own)| own.is_named_by(value) && own.fits(image, architecture))?;
+            .find(|(_, own)| own.is_named_by(value) && own.fits(image))?;
         Some(KnownVersion::new(
             own.version(),
             KnownBy::StreamMetadata,
@@ -382,18 +380,13 @@ impl<'a> Lookup<'a> {
 
     /// The image that the cluster's release brings (bare metal, `install_coreos`), where the
     /// Provisioning object names no other.
-    fn by_release(
-        &self,
-        image: &Image,
-        architecture: Option<&str>,
-        stream: Option<&str>,
-    ) -> Option<KnownVersion> {
+    fn by_release(&self, image: &Image) -> Option<KnownVersion> {
         let has_own_images = self.objects.provisioning.as_ref()?.has_own_images();
         if !image.is_of_release || has_own_images {
             return None;
         }
         let releases: BTreeSet<Option<String>> = self
-            .images_for(image, architecture, stream)
+            .images_for(image)
             .into_iter()
             .map(|own| Some(own.release.clone()))
             .collect();
@@ -405,40 +398,26 @@ impl<'a> Lookup<'a> {
     }
 
     /// Images of the set's stream; where no image is said to be of that stream, those of all.
-    pub(crate) fn images_for(
-        &self,
-        image: &Image,
-        architecture: Option<&str>,
-        stream: Option<&str>,
-    ) -> Vec<&'a OwnImage> {
-        let all: Vec<&OwnImage> = self.own_images(image, architecture).collect();
+    pub(crate) fn images_for(&self, image: &Image) -> Vec<&'a OwnImage> {
+        let all: Vec<&OwnImage> = self.own_images(image).collect();
         let of_stream: Vec<&OwnImage> = all
             .iter()
             .copied()
-            .filter(|own| own.stream.as_deref() == stream)
+            .filter(|own| own.stream == image.stream)
             .collect();
         if of_stream.is_empty() { all } else { of_stream }
     }
 
     /// Tells whether an image of OKD is older than the cluster's own, or of another family: OKD went from
     /// Fedora CoreOS to SCOS.
-    pub(crate) fn is_behind(
-        &self,
-        image: &Image,
-        architecture: Option<&str>,
-        stream: Option<&str>,
-        version: &ImageVersion,
-    ) -> bool {
+    pub(crate) fn is_behind(&self, image: &Image, version: &ImageVersion) -> bool {
         let family = version.os_family();
         let is_older = |own: &OwnImage| {
             let own = own.version();
             own.os_family() != family || compare_scos(version, &own) == Some(Ordering::Less)
         };
         matches!(family, Some(OsFamily::Fcos | OsFamily::Scos))
-            && self
-                .images_for(image, architecture, stream)
-                .into_iter()
-                .any(is_older)
+            && self.images_for(image).into_iter().any(is_older)
     }
 
     /// Plan and generation of the image, where the cluster's release has one of the same product: what
@@ -462,15 +441,11 @@ impl<'a> Lookup<'a> {
     }
 
     /// The images of the cluster's own release that could replace this one.
-    fn own_images(
-        &self,
-        image: &Image,
-        architecture: Option<&str>,
-    ) -> impl Iterator<Item = &'a OwnImage> {
+    fn own_images(&self, image: &Image) -> impl Iterator<Item = &'a OwnImage> {
         self.objects
             .own_images
             .iter()
-            .filter(move |own| own.fits(image, architecture))
+            .filter(move |own| own.fits(image))
     }
 
     /// The version of every node, and its name.

@@ -70,7 +70,6 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
     let is_one = class.amis.len() <= 1;
     let counted = nodes.iter().copied().filter(|_| is_one);
     let row = SetAudit {
-        stream: upkeep::stream(objects, None, None),
         upkeep: Some(upkeep),
         nodes_unread: !(lookup.has_nodes() && is_one),
         nodes: made_from(objects, counted),
@@ -80,6 +79,7 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
     let image = Image {
         platform: Some(Platform::Aws),
         region: lookup.region_of(&nodes),
+        stream: upkeep::stream(objects, None, None),
         field: Some("amiSelectorTerms".to_owned()),
         ..Image::default()
     };
@@ -103,7 +103,7 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
 
 /// The row of a class's AMI.
 fn ami_set(mut set: Set, ami: &Ami, lookup: &Lookup<'_>) -> Set {
-    set.architecture.clone_from(&ami.architecture);
+    set.image.architecture.clone_from(&ami.architecture);
     set.image.value = Some(ami.id.clone());
     set.parts = vec![ami.id.clone()];
     let mut set = set.known_by(lookup);

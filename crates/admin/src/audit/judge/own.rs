@@ -60,8 +60,7 @@ type Refusals = BTreeMap<(String, Option<String>), String>;
 fn by_sets(lookup: &Lookup<'_>, sets: &[Set], objects: &Objects, policy: &PolicyInput) -> Refusals {
     let mut found = Refusals::new();
     for set in sets {
-        let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
-        for own in lookup.images_for(&set.image, architecture, stream) {
+        for own in lookup.images_for(&set.image) {
             let version = own.version();
             let verdict = verdict(set, Some(&version), policy, objects.release.as_deref());
             if verdict.action == Action::Block {

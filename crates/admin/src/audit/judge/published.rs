@@ -11,15 +11,11 @@ use crate::version::{ImageVersion, OcpMinor, OsFamily};
 use std::collections::BTreeMap;
 
 /// An image that was published, of any release.
-pub(super) fn by_published(
-    image: &Image,
-    architecture: Option<&str>,
-    notes: &mut Vec<String>,
-) -> Option<KnownVersion> {
+pub(super) fn by_published(image: &Image, notes: &mut Vec<String>) -> Option<KnownVersion> {
     let found = PUBLISHED.find(image.value.as_deref()?)?;
     // An id may mean something else on another platform.
     let own = published_image(found, image.platform?)?;
-    notes.extend(misplaced(image, architecture, &own));
+    notes.extend(misplaced(image, &own));
     Some(KnownVersion::new(
         version_of(found)?,
         KnownBy::Published,
@@ -29,7 +25,7 @@ pub(super) fn by_published(
 
 /// Faults of the place of an image: AMIs are of one region, and each is of one
 /// architecture.
-fn misplaced(image: &Image, architecture: Option<&str>, own: &OwnImage) -> Vec<String> {
+fn misplaced(image: &Image, own: &OwnImage) -> Vec<String> {
     let mut notes = Vec::new();
     let regions = own.region.as_ref().zip(image.region.as_ref());
     if let Some((own, wanted)) = regions.filter(|(own, wanted)| own != wanted) {
@@ -37,7 +33,8 @@ fn misplaced(image: &Image, architecture: Option<&str>, own: &OwnImage) -> Vec<S
             "the image is of region {own}, and the next machine is made in {wanted}, where it is not there"
         ));
     }
-    if let Some(wanted) = architecture.filter(|wanted| *wanted != own.architecture) {
+    let wanted = image.architecture.as_ref();
+    if let Some(wanted) = wanted.filter(|wanted| **wanted != own.architecture) {
         notes.push(format!(
             "the image is of {}, and the next machine is one of {wanted}",
             own.architecture
@@ -64,14 +61,13 @@ pub(super) fn by_name(image: &Image) -> Option<KnownVersion> {
 pub(crate) fn of_release(
     release: OcpMinor,
     platform: Option<Platform>,
-    architecture: Option<&str>,
-    stream: Option<&str>,
+    image: &Image,
 ) -> Vec<ImageVersion> {
     let of_platform = |platform: Platform| {
-        let all = published_images::published(release, stream, platform).into_iter();
-        let of_architecture = all.filter(|(_, own)| {
-            architecture.is_none_or(|architecture| own.architecture == architecture)
-        });
+        let all = published_images::published(release, image.stream.as_deref(), platform);
+        let of_architecture = all
+            .into_iter()
+            .filter(|(_, own)| image.is_of_architecture(&own.architecture));
         of_architecture
             .map(|(version, _)| version)
             .collect::<Vec<_>>()
@@ -87,8 +83,6 @@ pub(crate) fn of_release(
 /// one: one for each architecture and stream.
 pub(crate) fn newest_for(
     image: &Image,
-    architecture: Option<&str>,
-    stream: Option<&str>,
     release: OcpMinor,
     passes: impl Fn(&ImageVersion) -> bool,
 ) -> Vec<OwnImage> {
@@ -96,8 +90,8 @@ pub(crate) fn newest_for(
         return Vec::new();
     };
     let mut newest: BTreeMap<_, (ImageVersion, OwnImage)> = BTreeMap::new();
-    for (version, own) in published_images::published(release, stream, platform) {
-        if !own.fits(image, architecture) || !passes(&version) {
+    for (version, own) in published_images::published(release, image.stream.as_deref(), platform) {
+        if !own.fits(image) || !passes(&version) {
             continue;
         }
         let key = (

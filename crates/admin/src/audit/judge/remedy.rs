@@ -224,8 +224,7 @@ fn ask_the_owner(set: &Set, lookup: &Lookup<'_>, remedy: Remedy) -> Remedy {
     let Some(ami) = set.image.value.as_deref() else {
         return remedy;
     };
-    let architecture = set.architecture.as_deref();
-    let is_standard = || rules::is_standard(ami, &set.image, architecture, lookup);
+    let is_standard = || rules::is_standard(ami, &set.image, lookup);
     if set.image.platform != Some(Platform::Aws) || set.kind == SetKind::NodePool || is_standard() {
         return remedy;
     }

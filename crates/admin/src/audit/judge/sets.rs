@@ -30,8 +30,7 @@ impl Set {
             return self;
         }
         let Self { image, row, .. } = &mut self;
-        let (architecture, stream) = (row.architecture.as_deref(), row.stream.as_deref());
-        self.known = lookup.image_version(image, architecture, stream, &mut row.notes);
+        self.known = lookup.image_version(image, &mut row.notes);
         if self.image.is_of_release {
             let provisioning = lookup.objects.provisioning.as_ref();
             self.image.why_not = Some(match provisioning {
@@ -253,11 +252,15 @@ fn with_machines(
     let is_read = lookup.has_nodes()
         && (set.replicas_now == Some(0) || lookup.has_machines(of_set.kind.group()));
     let pool = of_set.image.pool.as_deref();
+    let stream = upkeep::stream(lookup.objects, set.stream.as_deref(), pool);
     let own = set.architecture.clone();
+    let image = Image {
+        architecture: own.or_else(|| lookup.architecture_of(&nodes)),
+        stream,
+        ..of_set.image
+    };
     let row = SetAudit {
         replicas: set.replicas,
-        architecture: own.or_else(|| lookup.architecture_of(&nodes)),
-        stream: upkeep::stream(lookup.objects, set.stream.as_deref(), pool),
         nodes: made_from(lookup.objects, nodes.iter().copied()),
         nodes_unread: !is_read,
         ..of_set.row
@@ -266,6 +269,7 @@ fn with_machines(
     let template = (row.kind != SetKind::MachinePool).then(|| set.source.infrastructure.clone());
     let of_set = Set {
         row,
+        image,
         template: template.flatten(),
         is_inactive: set.is_inactive,
         infra: set.infra.clone(),
@@ -294,7 +298,6 @@ fn with_upkeep(mut of_set: Set, set: &MachineSet, lookup: &Lookup<'_>) -> Set {
         kind: of_set.kind,
         set,
         image: &of_set.image,
-        architecture: of_set.architecture.as_deref(),
     };
     let judgement = upkeep::judge_set(candidate, lookup);
     of_set.is_left_alone = judgement.is_left_alone;
@@ -313,12 +316,15 @@ fn by_members(
     lookup: &Lookup<'_>,
 ) -> Option<KnownVersion> {
     let newest = newest?;
-    let image = lookup.objects.image_of(&newest.metadata, &newest.source);
-    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
+    let image = Image {
+        architecture: set.image.architecture.clone(),
+        stream: set.image.stream.clone(),
+        ..lookup.objects.image_of(&newest.metadata, &newest.source)
+    };
     let known = image
         .value
         .as_ref()
-        .and_then(|_| lookup.image_version(&image, architecture, stream, &mut Vec::new()));
+        .and_then(|_| lookup.image_version(&image, &mut Vec::new()));
     let known =
         known.or_else(|| by_newest_node(lookup.objects, nodes.into_iter(), &mut Vec::new()))?;
     Some(KnownVersion {
@@ -360,15 +366,17 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
     let set = Set {
         row: SetAudit {
             replicas: pool.replicas,
-            architecture: pool.architecture.clone(),
-            stream: pool.stream.clone(),
             upkeep: Some(upkeep),
             nodes_unread: nodes.is_empty(),
             nodes,
             notes: note.into_iter().chain(pool.says()).collect(),
             ..row(SetKind::NodePool, &pool.metadata)
         },
-        image,
+        image: Image {
+            architecture: pool.architecture.clone(),
+            stream: pool.stream.clone(),
+            ..image
+        },
         release: pool.release.clone(),
         pinned: pool.pinned.clone(),
         runc: asks_for_runc(objects, pool),

@@ -30,13 +30,15 @@ fn is_kept(set: &Set, lookup: &Lookup<'_>) -> bool {
     let own = set.upkeep.as_ref();
     own.is_some_and(|upkeep| upkeep.rule == Rule::Selected)
         || (lookup.objects.machine_sets.iter()).any(|other| {
-            let image = lookup.objects.image_of(&other.metadata, &other.source);
+            let image = Image {
+                architecture: other.architecture.clone(),
+                ..lookup.objects.image_of(&other.metadata, &other.source)
+            };
             is_same(&image, &set.image) && {
                 let candidate = Candidate {
                     kind: SetKind::MachineSet,
                     set: other,
                     image: &image,
-                    architecture: other.architecture.as_deref(),
                 };
                 judge_set(candidate, lookup).upkeep.rule == Rule::Selected
             }

@@ -136,8 +136,7 @@ pub(crate) fn behind(set: &Set, known: &KnownVersion, lookup: &Lookup<'_>) -> Op
     if !is_kept || history.is_updating || lookup.objects.conditions.is_progressing {
         return None;
     }
-    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
-    let own = lookup.images_for(&set.image, architecture, stream);
+    let own = lookup.images_for(&set.image);
     let newest = own.first()?.version();
     let is_older = |own: &&OwnImage| skew::is_older(&known.version, &own.version());
     if !own.iter().all(is_older) {
@@ -274,7 +273,7 @@ pub(crate) fn add_stream(set: &mut Set, release: Option<&str>) {
     }
     let release = release.and_then(|release| release.parse::<Release>().ok());
     if set.pinned.is_some() {
-        set.row.stream.clone_from(&set.pinned);
+        set.image.stream.clone_from(&set.pinned);
         return;
     }
     let Some(release) = release.filter(|release| release.minor.major >= 5) else {
@@ -294,7 +293,7 @@ pub(crate) fn add_stream(set: &mut Set, release: Option<&str>) {
     };
     let note = unpinned(stream.as_deref(), set.runc, is_now);
     set.notes.push(note);
-    set.row.stream = stream;
+    set.image.stream = stream;
 }
 
 /// Note on the stream of a NodePool that is pinned to none (openshift/hypershift `osstream.go`,

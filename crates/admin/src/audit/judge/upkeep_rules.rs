@@ -178,7 +178,7 @@ fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
     };
     let own = || objects.own_images.iter();
     let is_of_platform = own().any(|own| own.platform == Platform::Aws);
-    if is_of_platform && !own().any(|own| own.fits(image, candidate.architecture)) {
+    if is_of_platform && !own().any(|own| own.fits(image)) {
         return Some(Upkeep::nobody(
             Rule::AMIRegion,
             "the cluster's images have no AMI for its region and architecture",
@@ -186,9 +186,9 @@ fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
     }
     let is_new = is_since(objects, 5, 0);
     let is_kept = if is_new {
-        is_standard(ami, image, candidate.architecture, lookup)
+        is_standard(ami, image, lookup)
     } else {
-        amis::is_listed(ami, is_published(image, candidate.architecture, lookup))
+        amis::is_listed(ami, is_published(image, lookup))
     };
     if is_kept || own().any(|own| own.is_named_by(ami)) {
         return None;
@@ -208,18 +208,13 @@ fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
 }
 
 /// Tells whether an AMI is one of Red Hat's standard ones: published, or on the operator's list.
-pub(crate) fn is_standard(
-    ami: &str,
-    image: &Image,
-    architecture: Option<&str>,
-    lookup: &Lookup<'_>,
-) -> bool {
-    amis::is_listed(ami, false) || is_published(image, architecture, lookup)
+pub(crate) fn is_standard(ami: &str, image: &Image, lookup: &Lookup<'_>) -> bool {
+    amis::is_listed(ami, false) || is_published(image, lookup)
 }
 
 /// Tells whether the image is known by what Red Hat publishes.
-fn is_published(image: &Image, architecture: Option<&str>, lookup: &Lookup<'_>) -> bool {
-    let known = lookup.image_version(image, architecture, None, &mut Vec::new());
+fn is_published(image: &Image, lookup: &Lookup<'_>) -> bool {
+    let known = lookup.image_version(image, &mut Vec::new());
     known.is_some_and(|known| {
         matches!(
             known.by,

@@ -88,7 +88,9 @@ fn row(set: Set, verdict: &Verdict) -> SetAudit {
     SetAudit {
         pool: image.pool,
         platform: image.platform.map(|platform| platform.id().to_owned()),
+        architecture: image.architecture,
         region: image.region,
+        stream: image.stream,
         image_field: image.field.map(|field| format!("{}{field}", set.path)),
         image: image.value,
         verdict: verdict.verdict,
@@ -225,14 +227,12 @@ fn needs_remedy(
     verdict: &Verdict,
     lookup: &Lookup<'_>,
 ) -> bool {
-    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
     verdict.verdict == Outcome::Refused
         || match version {
             // What a filter chooses nobody can know beforehand.
             None => set.image.site.chooser.is_some(),
             Some(version) => {
-                verdict.verdict == Outcome::Undetermined
-                    && lookup.is_behind(&set.image, architecture, stream, version)
+                verdict.verdict == Outcome::Undetermined && lookup.is_behind(&set.image, version)
             }
         }
 }
@@ -303,8 +303,7 @@ fn by_release(set: &Set, policy: &PolicyInput, release: Option<&str>) -> Option<
 /// All images that were published for a release and fit a set.
 fn images_of(set: &Set, release: OcpMinor) -> Vec<ImageVersion> {
     let platform = set.image.platform.or(set.release_platform);
-    let (architecture, stream) = (set.architecture.as_deref(), set.stream.as_deref());
-    of_release(release, platform, architecture, stream)
+    of_release(release, platform, &set.image)
 }
 
 /// Help for a node whose Ignition does not read its user data.
@@ -539,7 +538,7 @@ pub(crate) fn verdict(
         boot_image,
         platform: set.image.platform.map(|platform| platform.id().to_owned()),
         machine: Machine {
-            architecture: set.architecture.clone(),
+            architecture: set.image.architecture.clone(),
             fips: set.fips,
             ..Machine::default()
         },

@@ -82,15 +82,16 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
                 .collect();
             members.sort();
             let nodes = lookup.nodes_of(machines.iter().copied());
+            let own = machines
+                .first()
+                .map(|machine| objects.image_of(&machine.metadata, &machine.source));
             let set = Set {
                 row: SetAudit {
                     members,
-                    stream: upkeep::stream(objects, None, None),
                     upkeep: Some(Upkeep::nobody(
                         Rule::WithoutSet,
                         "no set makes machines of it",
                     )),
-                    architecture: lookup.architecture_of(&nodes),
                     nodes_unread: !lookup.has_nodes(),
                     nodes: made_from(objects, nodes.iter().copied()),
                     ..SetAudit::of(
@@ -100,10 +101,11 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
                     )
                 },
                 path: "spec.providerSpec.value.",
-                image: machines
-                    .first()
-                    .map(|machine| objects.image_of(&machine.metadata, &machine.source))
-                    .unwrap_or_default(),
+                image: Image {
+                    architecture: lookup.architecture_of(&nodes),
+                    stream: upkeep::stream(objects, None, None),
+                    ..own.unwrap_or_default()
+                },
                 ..Set::default()
             };
             by_running(set.known_by(lookup), &nodes, objects)
@@ -184,6 +186,7 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             field: url.as_ref().map(|_| "spec.image.url".to_owned()),
             value: url.clone(),
             pool: pool.clone(),
+            stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
             is_of_release: url.is_none(),
             ..Image::default()
         };
@@ -191,7 +194,6 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
         let set = Set {
             row: SetAudit {
                 members,
-                stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
                 upkeep: Some(upkeep_rules::bare_metal(url.is_none(), objects)),
                 nodes_unread: true,
                 ..SetAudit::of(SetKind::BareMetalHost, namespace, name)
