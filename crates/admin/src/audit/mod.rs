@@ -138,8 +138,8 @@ fn rows(
             Some(asked) => Some(target::meant_release(own, asked)),
             None => own.map(str::to_owned),
         };
-        let (row, verdict) = judge(set, lookup, policy, of_set.as_deref(), takes_estimates);
-        rows.policy = verdict.policy.map(|policy| PolicyStatus {
+        let (row, policy) = judge(set, lookup, policy, of_set.as_deref(), takes_estimates);
+        rows.policy = policy.map(|policy| PolicyStatus {
             limit_release: None,
             ..policy
         });

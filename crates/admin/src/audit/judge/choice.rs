@@ -1,14 +1,14 @@
 //! The image that takes the place of a set's (pure).
 
-use super::image_versions::Lookup;
+use super::image_judge::Judge;
 use super::published::newest_for;
-use super::set::Set;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::cluster::target;
 use crate::audit::results::set::SetKind;
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::{Action, Verdict};
-use crate::version::{ImageVersion, OcpMinor, Release};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, compare_scos};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// Source of the next image.
@@ -61,52 +61,56 @@ impl Choice {
     }
 }
 
-pub(crate) fn choice(
-    set: &Set,
-    release: Option<&str>,
-    judge: impl Fn(&ImageVersion) -> Verdict,
-    lookup: &Lookup<'_>,
-) -> Choice {
-    let is_let_in = |version: &ImageVersion| judge(version).action == Action::Proceed;
-    // The nodes of a node pool are of another cluster.
-    let own = if set.kind == SetKind::NodePool {
-        Vec::new()
-    } else {
-        lookup.images_for(&set.image)
+/// Tells whether an image of OKD is older than one of the cluster's own that fits, or of another family: OKD went
+/// from Fedora CoreOS to SCOS.
+pub(super) fn is_behind(version: &ImageVersion, own: &[&OwnImage]) -> bool {
+    let family = version.os_family();
+    let is_older = |own: &&OwnImage| {
+        let own = own.version();
+        own.os_family() != family || compare_scos(version, &own) == Some(Ordering::Less)
     };
+    matches!(family, Some(OsFamily::Fcos | OsFamily::Scos)) && own.iter().any(is_older)
+}
+
+/// `own` are the cluster's own images that fit, `cluster` is its release.
+pub(super) fn choice(
+    kind: SetKind,
+    judge: Judge<'_>,
+    own: &[&OwnImage],
+    cluster: Option<&str>,
+) -> Choice {
+    let verdict = |version: &ImageVersion| judge.verdict(Some(version));
+    let is_let_in = |version: &ImageVersion| verdict(version).action == Action::Proceed;
+    // The nodes of a node pool are of another cluster.
+    let mut own = own.iter().copied().filter(|_| kind != SetKind::NodePool);
     let let_in: Vec<OwnImage> = own
-        .iter()
+        .clone()
         .filter(|own| is_let_in(&own.version()))
-        .map(|own| (*own).clone())
+        .cloned()
         .collect();
     if !let_in.is_empty() {
         return Choice::Own(let_in);
     }
     let minor = |release: &str| Some(release.parse::<Release>().ok()?.minor);
-    let (asked, cluster) = (
-        release.and_then(minor),
-        lookup.objects.release.as_deref().and_then(minor),
-    );
+    let (asked, cluster) = (judge.release.and_then(minor), cluster.and_then(minor));
     // Another release has other images, and may need them.
-    if let Some(own) = own
-        .first()
-        .filter(|_| cluster.is_none() || asked == cluster)
-    {
+    let may_be_it = |_: &&OwnImage| cluster.is_none() || asked == cluster;
+    if let Some(own) = own.next().filter(may_be_it) {
         let version = own.version();
         return Choice::refused(
-            &judge(&version),
+            &verdict(&version),
             &format!("{version}, this cluster's own image (ConfigMap coreos-bootimages)"),
         );
     }
-    let of_openshift = asked.filter(|_| !release.is_some_and(target::is_okd));
+    let of_openshift = asked.filter(|_| !judge.release.is_some_and(target::is_okd));
     let Some(asked) = of_openshift else {
         return Choice::Own(Vec::new());
     };
-    let published = |passes: &dyn Fn(&ImageVersion) -> bool| newest_for(&set.image, asked, passes);
+    let published = |passes: &dyn Fn(&ImageVersion) -> bool| newest_for(judge.image, asked, passes);
     let images = published(&is_let_in);
     match published(&|_| true).first() {
         Some(newest) if images.is_empty() => Choice::refused(
-            &judge(&newest.version()),
+            &verdict(&newest.version()),
             &format!("{}, the newest image published for {asked}", newest.release),
         ),
         _ => Choice::Published(images, asked),

@@ -10,7 +10,6 @@
 //! Cluster API ("Updating Machine Infrastructure"); Karpenter ("Drift").
 
 use super::candidate::can_be_managed;
-use super::image_versions::Lookup;
 use super::remedy::Remedy;
 use super::set::{RELEASE_IMAGE, Set};
 use super::user_data::Stub;
@@ -193,15 +192,14 @@ fn host(set: &Set) -> Effect {
 }
 
 /// All effects of a remedy, the worst first. None where something else than the set is changed.
-pub(crate) fn effects(set: &Set, remedy: &Remedy, lookup: &Lookup<'_>) -> Vec<Effect> {
+pub(crate) fn effects(set: &Set, remedy: &Remedy, objects: &Objects) -> Vec<Effect> {
     if remedy.text.is_none() || remedy.is_elsewhere {
         return Vec::new();
     }
-    let objects = lookup.objects;
     let of_user_data = || {
-        let stub = stub(set, objects)?;
+        let stub = set.stub.as_ref()?;
         let image = remedy.version.as_deref().map(ImageVersion::parse);
-        of_user_data(&stub, image.as_ref(), is_converted(set, objects))
+        of_user_data(stub, image.as_ref(), is_converted(set, objects))
     };
     let first = remedy.first.map(|reason| Effect {
         is_in_remedy: true,
@@ -217,19 +215,6 @@ pub(crate) fn effects(set: &Set, remedy: &Remedy, lookup: &Lookup<'_>) -> Vec<Ef
     let mut all: Vec<Effect> = all.into_iter().flatten().collect();
     all.sort_by_key(|effect| std::cmp::Reverse(effect.effect));
     all
-}
-
-/// The user data of a set, as far as it is known.
-pub(crate) fn stub(set: &Set, objects: &Objects) -> Option<Stub> {
-    let secret = set.user_data.as_deref()?;
-    let read = objects
-        .user_data
-        .get(&(set.namespace.clone(), secret.to_owned()));
-    Stub::of(
-        secret,
-        read.map(|user_data| user_data.spec),
-        objects.history.installed.as_deref(),
-    )
 }
 
 /// Tells whether the Machine Config Operator converts the user data once it keeps the set's image, since

@@ -1,34 +1,39 @@
 //! The later release from which on a policy would refuse a set (pure).
 
+use super::image_judge::Judge;
 use crate::audit::cluster::target::meant_release;
 use crate::policy::{Affects, Effect, LimitRelease, Policy};
-use crate::verdict::{Action, Verdict};
-use crate::version::Release;
+use crate::verdict::{Action, PolicyInput, Verdict};
+use crate::version::{ImageVersion, Release};
 use std::collections::BTreeSet;
 
 /// A refusal by a later release.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Later {
-    pub(super) from: String,
+    pub(super) from: Option<String>,
     /// The release that allows it again.
     pub(super) until: Option<String>,
-    pub(super) message: String,
+    pub(super) message: Option<String>,
 }
 
-/// The first later release of the policy that refuses what `judge` judges, and what it then says.
-/// A refusal that ends within its x.y is none: whoever updates takes a later patch. Where `own` is
-/// unknown every release of the policy is later.
-pub(super) fn later(
-    policy: &Policy,
-    own: Option<&str>,
-    judge: impl Fn(&str) -> Verdict,
-) -> Option<Later> {
+/// The first later release of the policy that refuses the version, and what it then says. A refusal that ends within
+/// its x.y is none: whoever updates takes a later patch. Where the release is unknown every release of the policy is
+/// later.
+pub(super) fn later(judge: Judge<'_>, version: &ImageVersion) -> Option<Later> {
+    let PolicyInput::Valid { policy, .. } = judge.policy else {
+        return None;
+    };
+    let own = judge.release;
     let running: Option<Release> = own.and_then(|own| own.parse().ok());
     let is_later = |release: &Release| running.is_none_or(|running| *release > running);
+    let at = |release: &str| {
+        let release = Some(release);
+        Judge { release, ..judge }.verdict(Some(version))
+    };
     let judged: Vec<(Release, Verdict)> = turns(policy)
         .into_iter()
         .filter(is_later)
-        .map(|release| (release, judge(&meant_release(own, &release.to_string()))))
+        .map(|release| (release, at(&meant_release(own, &release.to_string()))))
         .collect();
     let is_refused = |verdict: &Verdict| verdict.action == Action::Block;
     let mut refused = judged.iter().enumerate();
@@ -38,9 +43,9 @@ pub(super) fn later(
         let until = until.map(|(release, _)| *release);
         let lasts = until.is_none_or(|until| until.minor > from.minor);
         (is_refused(verdict) && lasts).then(|| Later {
-            from: short(*from),
+            from: Some(short(*from)),
             until: until.map(short),
-            message: verdict.message.clone(),
+            message: Some(verdict.message.clone()),
         })
     })
 }

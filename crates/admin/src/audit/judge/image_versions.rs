@@ -14,11 +14,10 @@ use crate::audit::cluster::site::Site;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::set::{KnownBy, SetKind};
 use crate::platform::Platform;
-use crate::version::{ImageVersion, OsFamily, compare_scos};
+use crate::version::ImageVersion;
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::moment::Moment;
 use std::cell::RefCell;
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -354,13 +353,14 @@ impl<'a> Lookup<'a> {
         Some(known.version)
     }
 
-    /// The image of the cluster's release that the field names, of another region or architecture
-    /// than the next machine's.
-    pub(crate) fn elsewhere(&self, image: &Image) -> Option<&'a OwnImage> {
+    /// Region and architecture of the cluster's own image that the field names, where these are not the next
+    /// machine's.
+    pub(crate) fn elsewhere(&self, image: &Image) -> Option<String> {
         let value = image.value.as_deref()?;
         let is_named =
             |own: &&OwnImage| Some(own.platform) == image.platform && own.is_named_by(value);
-        self.objects.own_images.iter().find(is_named)
+        let mut own = self.objects.own_images.iter();
+        own.find(is_named).map(OwnImage::place)
     }
 
     /// The stream metadata of other releases, as a person named it.
@@ -406,18 +406,6 @@ impl<'a> Lookup<'a> {
             .filter(|own| own.stream == image.stream)
             .collect();
         if of_stream.is_empty() { all } else { of_stream }
-    }
-
-    /// Tells whether an image of OKD is older than the cluster's own, or of another family: OKD went from
-    /// Fedora CoreOS to SCOS.
-    pub(crate) fn is_behind(&self, image: &Image, version: &ImageVersion) -> bool {
-        let family = version.os_family();
-        let is_older = |own: &OwnImage| {
-            let own = own.version();
-            own.os_family() != family || compare_scos(version, &own) == Some(Ordering::Less)
-        };
-        matches!(family, Some(OsFamily::Fcos | OsFamily::Scos))
-            && self.images_for(image).into_iter().any(is_older)
     }
 
     /// Plan and generation of the image, where the cluster's release has one of the same product: what

@@ -1,12 +1,14 @@
 //! Which known issues the image of a set has, whether or not the policy names them (pure).
 
+use super::image_judge::Judge;
 use crate::API_VERSION;
 use crate::audit::results::set::SetIssue;
 use crate::lint::starter::KNOWN_ISSUES;
 use crate::lint::today::difference;
 use crate::policy::fields::KIND;
 use crate::policy::{KnownIssue, Policy, parse};
-use crate::verdict::{PolicyInput, RuleResult, Verdict};
+use crate::verdict::{PolicyInput, RuleResult};
+use crate::version::ImageVersion;
 use std::sync::LazyLock;
 
 /// A policy without limits that has the list of known issues.
@@ -17,12 +19,10 @@ static SHIPPED: LazyLock<Option<Policy>> = LazyLock::new(|| {
     parse(policy.as_bytes()).ok()
 });
 
-/// The issues that the policy names, then those of the shipped list that it does not. `judge` gives
-/// the verdict of a policy on the next node of the set.
-pub(crate) fn known_to_fail(
-    policy: &PolicyInput,
-    judge: impl Fn(&PolicyInput) -> Verdict,
-) -> Vec<SetIssue> {
+/// The issues that the policy names, then those of the shipped list that it does not, as far as a node of this version
+/// has them.
+pub(super) fn known_to_fail(judge: Judge<'_>, version: Option<&ImageVersion>) -> Vec<SetIssue> {
+    let policy = judge.policy;
     let Some(shipped) = SHIPPED.clone() else {
         return Vec::new();
     };
@@ -31,11 +31,16 @@ pub(crate) fn known_to_fail(
         known_issues: issues.clone(),
         ..shipped
     };
-    let verdict = judge(&PolicyInput::Valid {
+    let all = PolicyInput::Valid {
         path: String::new(),
         digest: String::new(),
         policy: all,
-    });
+    };
+    let judge = Judge {
+        policy: &all,
+        ..judge
+    };
+    let verdict = judge.verdict(version);
     let has = verdict
         .findings
         .iter()

@@ -36,6 +36,14 @@ impl KnownVersion {
             claim: None,
         }
     }
+
+    /// Tells whether it is one that Red Hat publishes.
+    pub(crate) fn is_published(&self) -> bool {
+        matches!(
+            self.by,
+            KnownBy::ConfigMap | KnownBy::Published | KnownBy::StreamMetadata
+        )
+    }
 }
 
 /// The version that the newest of these nodes says. The older ones may have been made before the field was

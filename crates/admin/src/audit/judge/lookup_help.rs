@@ -1,13 +1,15 @@
 //! Ways to learn an unknown version (pure).
 
-use super::image_versions::Lookup;
+use super::known_version::KnownVersion;
 use super::set::Set;
 use super::swapped::HELP;
 use super::upkeep_rules as rules;
 use crate::audit::results::set::{KnownBy, LookupScript, SetKind};
 use crate::platform::Platform;
+use skewguard_cluster::cluster::Cluster as Objects;
 
 /// Help in words, and the script in it.
+#[derive(Debug)]
 pub(crate) struct LookupHelp {
     pub(crate) says: &'static str,
     pub(crate) script: Option<LookupScript>,
@@ -70,25 +72,32 @@ const UNREAD: &str =
     "the script of `oc skewguard audit --print-commands` gathers what was not read (--from)";
 const UNNAMED: &str = "no object of the cluster says it: ask whoever chose the image";
 
-/// Way to learn the version of the set's image.
-pub(crate) fn lookup_help(set: &Set, lookup: &Lookup<'_>) -> LookupHelp {
+/// Help where the release is unknown.
+pub(crate) const NAME_RELEASE: &str = "name the cluster's release (--target), or its ClusterVersion: what `oc get clusterversion -o json` prints (--from)";
+
+/// Way to learn the version of the set's image, of which `claim` is said.
+pub(crate) fn lookup_help(
+    set: &Set,
+    claim: Option<&KnownVersion>,
+    objects: &Objects,
+) -> LookupHelp {
     if set.kind == SetKind::NodePool {
         return HOSTED.into();
     }
     if set.is_swapped {
         return HELP.into();
     }
-    if set.claim.is_some() && set.known_by != KnownBy::Report {
+    if claim.is_some_and(|claim| claim.by != KnownBy::Report) {
         return CONTRADICTED;
     }
     let joined = match set.image.key() {
-        Some(_) => lookup.joined_from(&set.image),
+        Some(_) => set.joined,
         // Sets without machines have nodes alone.
         None if set.path.is_empty() => set.nodes.iter().map(|nodes| nodes.count).sum(),
         None => 0,
     };
     // Where one node has a label, skewguard is there.
-    let mut nodes = lookup.objects.nodes.iter();
+    let mut nodes = objects.nodes.iter();
     match (joined, nodes.any(|node| node.version.is_some())) {
         (0, _) => {
             let Some(image) = &set.image.value else {

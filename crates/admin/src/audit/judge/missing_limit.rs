@@ -1,24 +1,21 @@
 //! The limit that a policy lacks for a set (pure): one that lets its pool through.
 
+use super::image_judge::Judge;
 use crate::audit::results::set::MissingLimit;
 use crate::verdict::{PolicyInput, Reason, Verdict};
 
 /// The limit that is missing where none is for the set's release and pool.
-pub(crate) fn missing_limit(
-    verdict: &Verdict,
-    policy: &PolicyInput,
-    pool: Option<&str>,
-) -> Option<MissingLimit> {
-    let PolicyInput::Valid { policy, .. } = policy else {
+pub(crate) fn missing_limit(verdict: &Verdict, judge: Judge<'_>) -> Option<MissingLimit> {
+    let PolicyInput::Valid { policy, .. } = judge.policy else {
         return None;
     };
     if verdict.reason != Reason::NoLimitForTarget {
         return None;
     }
     let has_pools = policy.limits.iter().any(|limit| limit.pools.is_some());
-    let pool = pool.filter(|_| has_pools);
+    let pool = judge.image.pool.clone().filter(|_| has_pools);
     Some(MissingLimit {
-        pools: pool.map(|pool| vec![pool.to_owned()]),
+        pools: pool.map(|pool| vec![pool]),
         denied_versions: Vec::new(),
     })
 }

@@ -105,7 +105,7 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
 fn ami_set(mut set: Set, ami: &Ami, lookup: &Lookup<'_>) -> Set {
     set.image.architecture.clone_from(&ami.architecture);
     set.image.value = Some(ami.id.clone());
-    set.parts = vec![ami.id.clone()];
+    set.row.parts = vec![ami.id.clone()];
     let mut set = set.known_by(lookup);
     let by_name = || {
         let name = ami.name.as_deref()?;

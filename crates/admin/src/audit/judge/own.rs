@@ -1,10 +1,11 @@
 //! Whether a policy refuses the images of the cluster's own release (pure): then it is the policy
 //! that is wrong, because no image of that release helps.
 
+use super::image_judge::Judge;
 use super::image_versions::Lookup;
 use super::set::Set;
 use super::sets;
-use super::verdicts::verdict;
+use crate::audit::cluster::image::Image;
 use crate::audit::results::set::SetKind;
 use crate::policy::Mode;
 use crate::verdict::{Action, PolicyInput};
@@ -57,12 +58,21 @@ pub(crate) fn refused_own(
 /// Reason why a version is refused in a pool.
 type Refusals = BTreeMap<(String, Option<String>), String>;
 
+fn judge<'a>(policy: &'a PolicyInput, image: &'a Image, objects: &'a Objects) -> Judge<'a> {
+    Judge {
+        policy,
+        release: objects.release.as_deref(),
+        image,
+        fips: None,
+    }
+}
+
 fn by_sets(lookup: &Lookup<'_>, sets: &[Set], objects: &Objects, policy: &PolicyInput) -> Refusals {
     let mut found = Refusals::new();
     for set in sets {
         for own in lookup.images_for(&set.image) {
             let version = own.version();
-            let verdict = verdict(set, Some(&version), policy, objects.release.as_deref());
+            let verdict = judge(policy, &set.image, objects).verdict(Some(&version));
             if verdict.action == Action::Block {
                 found.insert((version.text, set.image.pool.clone()), verdict.message);
             }
@@ -76,16 +86,18 @@ fn by_sets(lookup: &Lookup<'_>, sets: &[Set], objects: &Objects, policy: &Policy
 fn by_hand(objects: &Objects, policy: &PolicyInput) -> Refusals {
     let mut found = Refusals::new();
     for pool in ["master", "worker"] {
-        let mut set = Set::default();
-        set.image.pool = Some(pool.to_owned());
+        let image = Image {
+            pool: Some(pool.to_owned()),
+            ..Image::default()
+        };
         let refused: Option<Refusals> = objects
             .own_images
             .iter()
             .map(|own| {
                 let version = own.version();
-                let verdict = verdict(&set, Some(&version), policy, objects.release.as_deref());
+                let verdict = judge(policy, &image, objects).verdict(Some(&version));
                 let is_refused = verdict.action == Action::Block;
-                is_refused.then(|| ((version.text, set.image.pool.clone()), verdict.message))
+                is_refused.then(|| ((version.text, image.pool.clone()), verdict.message))
             })
             .collect();
         found.extend(refused.into_iter().flatten());

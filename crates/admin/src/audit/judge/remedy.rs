@@ -1,12 +1,12 @@
 //! Remedies: changes by which the next node of a set is let in, by platform where putting the cluster's own
 //! image in the place of a set's is not all (pure).
 
+use super::amis;
 use super::change::{Change, is_urn};
 use super::choice::{Choice, Own, choice};
-use super::image_versions::Lookup;
+use super::image_judge::Judge;
 use super::set::{RELEASE_IMAGE, Set};
 use super::upkeep;
-use super::upkeep_rules as rules;
 use crate::audit::cluster::host;
 use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::cluster::platforms::audit_row;
@@ -15,8 +15,7 @@ use crate::audit::results::set::SetKind;
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::Rule;
 use crate::platform::Platform;
-use crate::verdict::Verdict;
-use crate::version::{ImageVersion, OcpMinor};
+use crate::version::OcpMinor;
 use serde_json::json;
 use skewguard_cluster::cluster::Cluster as Objects;
 
@@ -45,6 +44,14 @@ impl Remedy {
             ..Self::default()
         }
     }
+
+    /// Of what is changed somewhere else.
+    pub(super) fn elsewhere(text: impl Into<String>) -> Self {
+        Self {
+            is_elsewhere: true,
+            ..Self::words(text)
+        }
+    }
 }
 
 /// The project of Google's marketplace that has the images which Red Hat sells.
@@ -57,24 +64,14 @@ const UPLOADED: &str = "the image has to be uploaded";
 /// was published for the release, where the policy lets it in. Where the cluster can keep the image
 /// up to date itself, that comes first, because it lasts. Where the policy refuses the cluster's own
 /// image, it is the policy that has to change.
-pub(crate) fn remedy(
-    set: &Set,
-    release: Option<&str>,
-    judge: impl Fn(&ImageVersion) -> Verdict,
-    lookup: &Lookup<'_>,
-) -> Remedy {
-    let choice = choice(set, release, &judge, lookup);
+pub(crate) fn remedy(set: &Set, judge: Judge<'_>, own: &[&OwnImage], objects: &Objects) -> Remedy {
+    let choice = choice(set.kind, judge, own, objects.release.as_deref());
     let images = match &choice {
-        Choice::Policy(text) => {
-            return Remedy {
-                is_elsewhere: true,
-                ..Remedy::words(text)
-            };
-        }
+        Choice::Policy(text) => return Remedy::elsewhere(text),
         Choice::Own(images) | Choice::Published(images, _) => images,
     };
     let own = Own::of(images, &choice);
-    if let Some(fix) = fix(set, &own, lookup.objects) {
+    if let Some(fix) = fix(set, &own, objects) {
         return fix;
     }
     let Some(field) = &set.image.field else {
@@ -85,8 +82,8 @@ pub(crate) fn remedy(
             "set {field} to a release whose boot image the policy allows"
         ));
     }
-    let remedy = by_image(set, images, &choice, own, lookup.objects);
-    ask_the_owner(set, lookup, remedy)
+    let remedy = by_image(set, images, &choice, own, objects);
+    ask_the_owner(set, remedy)
 }
 
 /// The image field is set to one of these images.
@@ -220,12 +217,12 @@ fn fix(set: &Set, own: &Own, objects: &Objects) -> Option<Remedy> {
 
 /// The remedy of a set whose AMI may be a marketplace's: nobody can tell by its ID. Then the
 /// standard AMI is the wrong one, and no command is given.
-fn ask_the_owner(set: &Set, lookup: &Lookup<'_>, remedy: Remedy) -> Remedy {
+fn ask_the_owner(set: &Set, remedy: Remedy) -> Remedy {
     let Some(ami) = set.image.value.as_deref() else {
         return remedy;
     };
-    let is_standard = || rules::is_standard(ami, &set.image, lookup);
-    if set.image.platform != Some(Platform::Aws) || set.kind == SetKind::NodePool || is_standard() {
+    let is_standard = set.is_published || amis::is_listed(ami, false);
+    if set.image.platform != Some(Platform::Aws) || set.kind == SetKind::NodePool || is_standard {
         return remedy;
     }
     let region = set.image.region.as_ref().filter(|region| is_plain(region));

@@ -1,10 +1,11 @@
 //! A set of machines while it is judged (pure).
 
 use super::known_version::KnownVersion;
+use super::user_data::Stub;
 use crate::audit::cluster::image::Image;
 use crate::audit::results::set::{SetAudit, SetKind};
 use crate::platform::Platform;
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 
 /// A node pool's image field.
 pub(crate) const RELEASE_IMAGE: &str = "spec.release.image";
@@ -22,8 +23,6 @@ pub(crate) struct Set {
     pub(crate) pinned: Option<String>,
     /// A node pool's config asks for runc; `None` where not all of it was read.
     pub(crate) runc: Option<bool>,
-    /// Its nodes are in FIPS mode, by its pool's MachineConfigs.
-    pub(crate) fips: Option<bool>,
     /// A node pool's stream by its own status.
     pub(crate) stream_now: Option<String>,
     /// The Machine Config Operator is kept from it by something about the set.
@@ -36,13 +35,19 @@ pub(crate) struct Set {
     pub(crate) upgrade: Option<String>,
     /// Writer of it beside its own controller.
     pub(crate) owner: Option<String>,
-    /// The Secret with its user data.
-    pub(crate) user_data: Option<String>,
+    /// Its user data, as far as it is known.
+    pub(crate) stub: Option<Stub>,
+    /// A node joined that was made from its image with that.
+    pub(crate) is_stub_read: bool,
     /// Hosts, and the state of each.
     pub(crate) hosts: Vec<(String, Option<String>)>,
     pub(crate) known: Option<KnownVersion>,
-    /// Claim of its version, and reason why nothing is decided by it.
-    pub(crate) claim: Option<String>,
+    /// What was published for any release has its image.
+    pub(crate) is_published: bool,
+    /// Number of joined nodes that are made from its image.
+    pub(crate) joined: usize,
+    /// Region and architecture of the cluster's own image that it names.
+    pub(crate) elsewhere: Option<String>,
     /// The operator puts new images into its template, under the same name.
     pub(crate) is_swapped: bool,
     /// The release of its next node, where that is not the cluster's.
@@ -63,13 +68,12 @@ impl Deref for Set {
     }
 }
 
-impl DerefMut for Set {
-    fn deref_mut(&mut self) -> &mut SetAudit {
-        &mut self.row
-    }
-}
-
 impl Set {
+    /// Its platform, also where no image is named.
+    pub(crate) fn any_platform(&self) -> Option<Platform> {
+        self.image.platform.or(self.release_platform)
+    }
+
     /// Tells whether the cluster's next nodes are made by it. A node pool's nodes are of another cluster;
     /// Machines without a set, and a control plane that nothing makes, are what they are; and a set
     /// that has neither nodes nor replicas makes none.

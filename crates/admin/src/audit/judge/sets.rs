@@ -6,6 +6,7 @@ use super::known_version::{KnownVersion, by_newest_node};
 use super::set::{RELEASE_IMAGE, Set};
 use super::swapped;
 use super::upkeep;
+use super::user_data::Stub;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::machine_set::MachineSet;
@@ -26,11 +27,18 @@ const MIRRORS: &str = "openshift-cluster-api";
 impl Set {
     /// Adds what is known of its image.
     pub(crate) fn known_by(mut self, lookup: &Lookup<'_>) -> Self {
-        if swapped::add(&mut self, lookup) {
-            return self;
+        self.joined = lookup.joined_from(&self.image);
+        self.elsewhere = lookup.elsewhere(&self.image);
+        if !swapped::add(&mut self, lookup) {
+            self.known = lookup.image_version(&self.image, &mut self.row.notes);
         }
-        let Self { image, row, .. } = &mut self;
-        self.known = lookup.image_version(image, &mut row.notes);
+        let known = self.known.as_ref();
+        self.is_published = known.is_some_and(KnownVersion::is_published);
+        let stub = self.stub.as_ref().zip(known);
+        self.is_stub_read = stub.is_some_and(|(stub, known)| {
+            let secret = (&*self.row.namespace, stub.secret());
+            lookup.has_joined_by(&self.image, secret, &known.version)
+        });
         if self.image.is_of_release {
             let provisioning = lookup.objects.provisioning.as_ref();
             self.image.why_not = Some(match provisioning {
@@ -267,6 +275,7 @@ fn with_machines(
     };
     // Pools can be changed, templates cannot.
     let template = (row.kind != SetKind::MachinePool).then(|| set.source.infrastructure.clone());
+    let secret = set.source.user_data.as_deref();
     let of_set = Set {
         row,
         image,
@@ -275,7 +284,7 @@ fn with_machines(
         infra: set.infra.clone(),
         strategy: set.strategy.clone(),
         owner: set.owner.clone(),
-        user_data: set.source.user_data.clone(),
+        stub: secret.and_then(|secret| Stub::of(lookup.objects, &set.metadata.namespace, secret)),
         ..of_set
     };
     let mut of_set = with_upkeep(of_set, set, lookup).known_by(lookup);
@@ -301,9 +310,10 @@ fn with_upkeep(mut of_set: Set, set: &MachineSet, lookup: &Lookup<'_>) -> Set {
     };
     let judgement = upkeep::judge_set(candidate, lookup);
     of_set.is_left_alone = judgement.is_left_alone;
-    of_set.managed = judgement.managed();
-    of_set.notes.extend(judgement.note);
-    of_set.upkeep = Some(judgement.upkeep);
+    let row = &mut of_set.row;
+    row.managed = judgement.managed();
+    row.notes.extend(judgement.note);
+    row.upkeep = Some(judgement.upkeep);
     of_set
 }
 

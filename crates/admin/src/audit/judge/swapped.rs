@@ -77,7 +77,7 @@ pub(crate) fn add(set: &mut Set, lookup: &Lookup<'_>) -> bool {
     let since = updated_at(lookup.objects);
     set.known = since.and_then(|since| lookup.made_since(&set.image, since));
     if set.known.is_none() {
-        set.claim = Some(WHY.to_owned());
+        set.image.why_not = Some(WHY);
         let says = lookup.objects.conditions.says.iter();
         set.row
             .notes

@@ -128,22 +128,39 @@ fn is_degraded(degraded: Option<&Degraded>) -> Upkeep {
     )
 }
 
+/// Replaces the note that the cluster keeps the image, where the image is an older one.
+pub(crate) fn checked(
+    mut set: Set,
+    known: Option<&KnownVersion>,
+    own: &[&OwnImage],
+    objects: &Objects,
+) -> Set {
+    let Some(upkeep) = known.and_then(|known| behind(&set, known, own, objects)) else {
+        return set;
+    };
+    let notes = &mut set.row.notes;
+    notes.retain(|note| *note != KEPT_NOTE);
+    notes.push(upkeep.reason.clone());
+    set.row.managed = None;
+    set.row.upkeep = Some(upkeep);
+    set
+}
+
 /// A set that the operator should keep, and whose image is older than the release's own for longer
 /// than a day: the two contradict each other.
-pub(crate) fn behind(set: &Set, known: &KnownVersion, lookup: &Lookup<'_>) -> Option<Upkeep> {
+fn behind(set: &Set, known: &KnownVersion, own: &[&OwnImage], objects: &Objects) -> Option<Upkeep> {
     let is_kept = set.upkeep.as_ref()?.rule == Rule::Selected;
-    let history = &lookup.objects.history;
-    if !is_kept || history.is_updating || lookup.objects.conditions.is_progressing {
+    let history = &objects.history;
+    if !is_kept || history.is_updating || objects.conditions.is_progressing {
         return None;
     }
-    let own = lookup.images_for(&set.image);
     let newest = own.first()?.version();
     let is_older = |own: &&OwnImage| skew::is_older(&known.version, &own.version());
     if !own.iter().all(is_older) {
         return None;
     }
     let completed = history.completed.as_deref()?;
-    let seen = (lookup.objects.heartbeat().or(lookup.objects.read_at))?.text();
+    let seen = (objects.heartbeat().or(objects.read_at))?.text();
     if !is_over_a_day(completed, &seen) {
         return None;
     }
@@ -267,17 +284,17 @@ pub(crate) fn stream(
 }
 
 /// Adds the stream of a NodePool's next node at this release, and what to know of it.
-pub(crate) fn add_stream(set: &mut Set, release: Option<&str>) {
+pub(crate) fn at_release(mut set: Set, release: Option<&str>) -> Set {
     if set.kind != SetKind::NodePool {
-        return;
+        return set;
     }
     let release = release.and_then(|release| release.parse::<Release>().ok());
     if set.pinned.is_some() {
         set.image.stream.clone_from(&set.pinned);
-        return;
+        return set;
     }
     let Some(release) = release.filter(|release| release.minor.major >= 5) else {
-        return;
+        return set;
     };
     let own = set
         .release
@@ -292,8 +309,9 @@ pub(crate) fn add_stream(set: &mut Set, release: Option<&str>) {
         (None, None) => None,
     };
     let note = unpinned(stream.as_deref(), set.runc, is_now);
-    set.notes.push(note);
+    set.row.notes.push(note);
     set.image.stream = stream;
+    set
 }
 
 /// Note on the stream of a NodePool that is pinned to none (openshift/hypershift `osstream.go`,

@@ -3,10 +3,11 @@
 use super::amis;
 use super::candidate::{Candidate, KEPT, can_be_managed, since};
 use super::image_versions::Lookup;
+use super::known_version::KnownVersion;
 use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::settings::Provisioning;
-use crate::audit::results::set::{KnownBy, SetKind};
+use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
@@ -185,10 +186,12 @@ fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
         ));
     }
     let is_new = is_since(objects, 5, 0);
+    let known = lookup.image_version(image, &mut Vec::new());
+    let is_published = known.as_ref().is_some_and(KnownVersion::is_published);
     let is_kept = if is_new {
-        is_standard(ami, image, lookup)
+        amis::is_listed(ami, false) || is_published
     } else {
-        amis::is_listed(ami, is_published(image, lookup))
+        amis::is_listed(ami, is_published)
     };
     if is_kept || own().any(|own| own.is_named_by(ami)) {
         return None;
@@ -203,22 +206,6 @@ fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {
         Upkeep::nobody(
             Rule::AMIList,
             "the AMI is not on the list from which it updates before 5.0: a copy, a custom or a marketplace image",
-        )
-    })
-}
-
-/// Tells whether an AMI is one of Red Hat's standard ones: published, or on the operator's list.
-pub(crate) fn is_standard(ami: &str, image: &Image, lookup: &Lookup<'_>) -> bool {
-    amis::is_listed(ami, false) || is_published(image, lookup)
-}
-
-/// Tells whether the image is known by what Red Hat publishes.
-fn is_published(image: &Image, lookup: &Lookup<'_>) -> bool {
-    let known = lookup.image_version(image, &mut Vec::new());
-    known.is_some_and(|known| {
-        matches!(
-            known.by,
-            KnownBy::ConfigMap | KnownBy::Published | KnownBy::StreamMetadata
         )
     })
 }

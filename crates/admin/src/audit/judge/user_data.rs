@@ -5,6 +5,7 @@
 //! operator's own.
 
 use crate::version::{ImageVersion, OcpMinor, Release};
+use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::kinds::ignition_specs::{self, Spec};
 
 /// The user data of a set.
@@ -32,9 +33,12 @@ enum Evidence {
 const SPEC_3: OcpMinor = OcpMinor { major: 4, minor: 6 };
 
 impl Stub {
-    /// `read` is the spec in the Secret of this name; `installed` the release that the cluster was installed
-    /// as.
-    pub(crate) fn of(secret: &str, read: Option<Spec>, installed: Option<&str>) -> Option<Self> {
+    /// The user data in a Secret of this namespace and name.
+    pub(crate) fn of(objects: &Objects, namespace: &str, secret: &str) -> Option<Self> {
+        let read = objects
+            .user_data
+            .get(&(namespace.to_owned(), secret.to_owned()));
+        let read = read.map(|user_data| user_data.spec);
         let stub = |spec, evidence| {
             Some(Self {
                 spec,
@@ -50,10 +54,22 @@ impl Stub {
         if secret.ends_with("-user-data-managed") {
             return stub(first(3), Evidence::Managed);
         }
-        let release = installed?;
+        let release = objects.history.installed.as_deref()?;
         let minor = release.parse::<Release>().ok()?.minor;
         let major = if minor < SPEC_3 { 2 } else { 3 };
         stub(first(major), Evidence::Installed(release.to_owned()))
+    }
+
+    pub(crate) fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// The way to spec 3, in words.
+    pub(crate) fn conversion(&self) -> String {
+        format!(
+            "convert Secret {} to Ignition spec 3 (docs/audit.md); managedBootImages of MachineConfiguration cluster does so where it sets an image",
+            self.secret
+        )
     }
 
     /// It is what the Secret says, and no estimate.

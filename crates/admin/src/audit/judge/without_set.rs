@@ -46,7 +46,7 @@ fn name_apart(sets: &mut [Set]) {
         let name = (set.kind, set.namespace.clone(), set.name.clone());
         let what = set.name.split_once(": ").map(|(what, _)| what);
         if let (Some(2..), Some(what), Some(image)) = (counts.get(&name), what, &set.image.value) {
-            set.name = format!("{what}: {image}");
+            set.row.name = format!("{what}: {image}");
         }
     }
 }
@@ -147,8 +147,8 @@ fn by_running(mut set: Set, nodes: &[&Node], objects: &Objects) -> Set {
         claim,
         ..KnownVersion::new(version.clone(), *by, format!("Node {name}"))
     });
-    set.notes = vec![note];
-    set.made_from_another = true;
+    set.row.notes = vec![note];
+    set.row.made_from_another = true;
     set
 }
 

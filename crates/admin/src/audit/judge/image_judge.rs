@@ -1,0 +1,90 @@
+//! The judge of the images that the next node of a set may have (pure): by the rules that decide on the node
+//! itself, at its first boot.
+
+use super::set::Set;
+use crate::audit::cluster::image::Image;
+use crate::audit::results::set::SetKind;
+use crate::policy::{Effect, Mode, OnUndetermined, Policy};
+use crate::verdict::{
+    BootImage, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, Verdict, decide,
+};
+use crate::version::ImageVersion;
+use skewguard_cluster::cluster::Cluster as Objects;
+
+/// What decides beside an image's version.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Judge<'a> {
+    pub(crate) policy: &'a PolicyInput,
+    pub(crate) release: Option<&'a str>,
+    /// It says the pool, the platform and the architecture.
+    pub(crate) image: &'a Image,
+    pub(crate) fips: Option<bool>,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn of(
+        set: &'a Set,
+        policy: &'a PolicyInput,
+        release: Option<&'a str>,
+        objects: &Objects,
+    ) -> Self {
+        // A NodePool's nodes are of another cluster, with MachineConfigs of its own.
+        let pool = set.image.pool.as_deref();
+        let pool = pool.filter(|_| set.kind != SetKind::NodePool);
+        Self {
+            policy,
+            release,
+            image: &set.image,
+            fips: pool.and_then(|pool| objects.fips.of(pool)),
+        }
+    }
+
+    /// The verdict on a node of this version, as if the policy enforced.
+    pub(crate) fn verdict(&self, version: Option<&ImageVersion>) -> Verdict {
+        // Where a node would find it does not matter for the decision.
+        let boot_image = version.map(|version| BootImage {
+            version: version.clone(),
+            source: ImageSource::Aleph,
+            path: String::new(),
+        });
+        let target = Target {
+            release: self.release.map(str::to_owned),
+            pool: self.image.pool.clone(),
+            ..Target::default()
+        };
+        let enforced = changed(self.policy, |policy| {
+            policy.mode = Mode::Enforce;
+            // A node reads its own aleph, so that an image that is unknown here is not refused as
+            // unknown there.
+            if version.is_none() {
+                policy.on_undetermined = OnUndetermined::Proceed;
+            }
+        });
+        decide(&Facts {
+            boot_image,
+            platform: (self.image.platform).map(|platform| platform.id().to_owned()),
+            machine: Machine {
+                architecture: self.image.architecture.clone(),
+                fips: self.fips,
+                ..Machine::default()
+            },
+            ..Facts::new(enforced, TargetInput::Read(target))
+        })
+    }
+}
+
+/// The policy without the known issues that only warn.
+pub(super) fn without_warnings(policy: &PolicyInput) -> PolicyInput {
+    changed(policy, |policy| {
+        let issues = &mut policy.known_issues;
+        issues.retain(|issue| issue.effect == Effect::Refuse);
+    })
+}
+
+fn changed(policy: &PolicyInput, change: impl FnOnce(&mut Policy)) -> PolicyInput {
+    let mut policy = policy.clone();
+    if let PolicyInput::Valid { policy, .. } = &mut policy {
+        change(policy);
+    }
+    policy
+}
