@@ -1,6 +1,7 @@
 //! A cluster: its objects and logs, as far as they are kept (pure). Objects are read one at a time, and
 //! each kind's row says what is kept of one.
 
+use crate::add::Identity;
 use crate::files::staged::Staged;
 use crate::kinds::agent::Agent;
 use crate::kinds::event::Event;
@@ -32,6 +33,7 @@ use crate::moment::Moment;
 use crate::text::is_dns_name;
 use crate::unread::Unread;
 use crate::version::ImageVersion;
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -44,7 +46,8 @@ const MOST_POOL_CONFIGS: usize = 50;
 const MAX_EVENTS: usize = 50_000;
 
 /// Whom a cluster is read for: how much of its objects is kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Purpose {
     /// The sets, and the images of their next nodes.
     #[default]
@@ -188,8 +191,8 @@ pub struct Cluster {
     pub empty_lists: usize,
     /// Objects of kinds that say nothing here.
     pub(crate) foreign: usize,
-    /// Kinds of which an empty list was read.
-    pub empty: BTreeSet<String>,
+    /// Group and kind of empty lists.
+    pub empty: BTreeSet<(String, String)>,
     pub seen: Seen,
     /// Number of those that were read once more.
     pub doubles: usize,
@@ -352,6 +355,18 @@ impl Cluster {
         }
     }
 
+    /// Tells whether it is the first of its kind, namespace, name and uid. The uid alone is not enough:
+    /// tools that make objects anonymous give all of them the same.
+    pub fn is_new(&mut self, kind: (&str, &str), identity: &Identity) -> bool {
+        let Identity { metadata, uid, .. } = identity;
+        let Metadata {
+            namespace, name, ..
+        } = metadata;
+        // What has neither name nor uid is told apart by nothing.
+        let is_nameless = name.is_empty() && uid.is_empty();
+        is_nameless || self.seen.add(&(kind, namespace, name, uid))
+    }
+
     pub fn has_room_for_events(&self) -> bool {
         self.events.len() < MAX_EVENTS
     }
@@ -435,7 +450,13 @@ impl Cluster {
     }
 
     /// Tells whether all objects of a kind were read, or would have been if there were any.
-    pub fn has_all(&self, group: &'static str, kind: &'static str) -> bool {
+    fn has_all(&self, group: &'static str, kind: &'static str) -> bool {
         self.is_live && !self.not_given.contains(&(group, kind))
+    }
+
+    /// Tells whether a list of a kind has all there are: as the API server gave it, or without items.
+    pub fn is_listed(&self, group: &'static str, kind: &'static str) -> bool {
+        let is_it = |(of, named): &(String, String)| of == group && named == kind;
+        self.has_all(group, kind) || self.empty.iter().any(is_it)
     }
 }

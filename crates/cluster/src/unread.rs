@@ -1,7 +1,10 @@
 //! Kinds and objects that could not be read, and why.
 
+use crate::kinds::metadata::Metadata;
+use crate::text::printable;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use std::fmt;
 
 /// At most this many objects that could not be understood are named.
@@ -37,6 +40,12 @@ impl Unread {
             makes_nodes: false,
             is_estimated: false,
         }
+    }
+
+    /// An object of a kind.
+    pub fn of(kind: &str, object: &Value, why: impl Into<String>) -> Self {
+        let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
+        Self::new(what.trim_end(), why)
     }
 
     /// The same, where sets may be missing because of it.

@@ -3,7 +3,9 @@
 use super::case::Case;
 use crate::audit::Unread;
 use skewguard_cluster::cluster::Cluster;
-use skewguard_cluster::kinds::groups::{CERTIFICATES, KARPENTER, MACHINE_API, REQUEST};
+use skewguard_cluster::kinds::groups::{
+    CERTIFICATES, CLUSTER_API, KARPENTER, MACHINE_API, REQUEST,
+};
 
 /// A source that could say otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +13,8 @@ pub(super) enum Counter {
     /// The object itself: it is what says so.
     Itself,
     Machines,
+    /// Those of the Cluster API, of which NodePools and its own sets are.
+    PoolMachines,
     Nodes,
     /// Certificate requests.
     Requests,
@@ -24,7 +28,7 @@ impl Counter {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Itself => "the object itself",
-            Self::Machines => "Machines",
+            Self::Machines | Self::PoolMachines => "Machines",
             Self::Nodes => "Nodes",
             Self::Requests => "certificate requests",
             Self::ServerLogs => "the logs of all machine-config-servers",
@@ -35,7 +39,7 @@ impl Counter {
     /// What was not read of it, and by what it could be; none where all was.
     pub(super) fn missing(self, case: &Case<'_>) -> Vec<String> {
         match self {
-            Self::Itself | Self::Machines | Self::Nodes | Self::Requests => {
+            Self::Itself | Self::Machines | Self::PoolMachines | Self::Nodes | Self::Requests => {
                 let unread = case.index.ground.missing(self).into_iter();
                 let words = |unread: Unread| format!("{}: {}", unread.what, unread.why);
                 unread.map(words).collect()
@@ -50,21 +54,22 @@ impl Counter {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground {
     pub(super) has_machines: bool,
+    pub(super) has_pool_machines: bool,
     pub(super) has_nodes: bool,
     pub(super) has_requests: bool,
 }
 
 impl Ground {
     pub(super) fn new(facts: &Cluster) -> Self {
-        // A list as the API server gave it, or without items, says that there is none.
-        let is_listed =
-            |group, kind: &'static str| facts.has_all(group, kind) || facts.empty.contains(kind);
+        let mut machines = facts.all_machines();
         Self {
             // A NodeClaim is none: Machines may wait beside it.
-            has_machines: facts.all_machines().any(|one| one.group != KARPENTER)
-                || is_listed(MACHINE_API, "Machine"),
-            has_nodes: facts.all_nodes().next().is_some() || is_listed("", "Node"),
-            has_requests: !facts.requests.is_empty() || is_listed(CERTIFICATES, REQUEST),
+            has_machines: machines.clone().any(|one| one.group != KARPENTER)
+                || facts.is_listed(MACHINE_API, "Machine"),
+            has_pool_machines: machines.any(|one| one.group == CLUSTER_API)
+                || facts.is_listed(CLUSTER_API, "Machine"),
+            has_nodes: facts.all_nodes().next().is_some() || facts.is_listed("", "Node"),
+            has_requests: !facts.requests.is_empty() || facts.is_listed(CERTIFICATES, REQUEST),
         }
     }
 
@@ -74,6 +79,10 @@ impl Ground {
             Counter::Machines => (
                 self.has_machines,
                 "list machines; `oc get machines.machine.openshift.io -A -o json`",
+            ),
+            Counter::PoolMachines => (
+                self.has_pool_machines,
+                "list machines; `oc get machines.cluster.x-k8s.io -A -o json`",
             ),
             Counter::Nodes => (self.has_nodes, "list nodes; `oc get nodes -o json`"),
             Counter::Requests => (

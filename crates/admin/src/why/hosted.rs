@@ -72,7 +72,7 @@ impl Case<'_> {
                     format!("{wants}: {kind} is False: {why}"),
                 );
                 let source = format!("NodePool {full_name}, condition {kind}");
-                return finding.proved(self, source, &[Counter::Machines]);
+                return finding.proved(self, source, &[Counter::PoolMachines]);
             }
             Some((kind, why)) => format!("; {kind} is False, which alone stops nothing: {why}"),
             None => ".".to_owned(),

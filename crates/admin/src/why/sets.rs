@@ -13,21 +13,26 @@ use skewguard_cluster::kinds::metadata::Condition;
 
 /// The sets and NodePools that lack machines, and say why.
 pub(super) fn sets_without_machines<'a>(facts: &'a Cluster, index: &Index<'a>) -> Vec<Subject<'a>> {
-    let lacks = |set: &&MachineSet| {
+    let lacks = |set: &MachineSet, has_machines: bool| {
         let is_silent = || {
-            let is_known = index.ground.has_machines && set.replicas_now.is_some();
+            let is_known = has_machines && set.replicas_now.is_some();
             let name = Some(&*set.metadata.name);
             let mut machines = facts.all_machines();
             is_known && !set.is_mirror && !machines.any(|one| one.is_owned_by("MachineSet", name))
         };
         set.wanted() > set.made() && (refusal(index, set).is_some() || is_silent())
     };
-    let sets = facts.all_machine_sets().filter(lacks).map(Subject::Set);
+    let ground = &index.ground;
+    let own = facts.machine_sets.iter().chain(&facts.windows_sets);
+    let own = own.filter(|set| lacks(set, ground.has_machines));
+    let of_cluster_api = facts.cluster_api_sets.iter();
+    let of_cluster_api = of_cluster_api.filter(|set| lacks(set, ground.has_pool_machines));
+    let sets = own.chain(of_cluster_api).map(Subject::Set);
     let pools = facts.node_pools.iter().filter(|pool| {
         let is_empty = !index
             .pools_with_machines
             .contains(&*pool.metadata.full_name());
-        is_empty && pool.wanted > 0 && (index.ground.has_machines || is_invalid(pool))
+        is_empty && pool.wanted > 0 && (ground.has_pool_machines || is_invalid(pool))
     });
     sets.chain(pools.map(Subject::NodePool)).collect()
 }

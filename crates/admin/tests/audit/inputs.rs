@@ -574,6 +574,7 @@ fn objects_in_files_without_an_ending_are_named() {
         .into_iter()
         .chain(yaml.encode_utf16().flat_map(u16::to_le_bytes))
         .collect();
+    let packed = gzip(yaml.as_bytes());
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("files");
     std::fs::create_dir(&root).unwrap();
@@ -592,6 +593,9 @@ fn objects_in_files_without_an_ending_are_named() {
         ("version", b"4.20.0\n"),
         ("pods", b"kind: PodList\nitems: []\n"),
         ("gather.logs", b"kind: Node\n"),
+        ("cut.gz", packed.get(..packed.len() - 12).unwrap()),
+        ("notes.gz", &gzip(b"notes that one writes\n")),
+        ("sets.txt.gz", &packed),
     ] {
         std::fs::write(root.join(name), bytes).unwrap();
     }
@@ -606,10 +610,17 @@ fn objects_in_files_without_an_ending_are_named() {
         let (sets, mut unread, exit) = found(&[from.to_str().unwrap()]);
         assert_eq!((sets.len(), exit), (1, Exit::Failed));
         unread.sort();
-        let names = ["machinesets.txt", "nodes", "of-powershell.TXT"];
+        let cut = "ends early: it was cut short";
+        let files = [
+            ("cut.gz", cut),
+            ("machinesets.txt", why),
+            ("nodes", why),
+            ("of-powershell.TXT", why),
+            ("sets.txt.gz", why),
+        ];
         assert_eq!(
             unread,
-            names.map(|name| format!("{}: {why}", shown.replace("NAME", name)))
+            files.map(|(name, why)| format!("{}: {why}", shown.replace("NAME", name)))
         );
     }
     // By its own name it is read.

@@ -36,7 +36,7 @@ fn right(namespace: Option<&'static str>, group: &'static str, resource: &str) -
 /// The rights that reading a kind takes.
 fn of_kind(kind: &Kind) -> Vec<Right> {
     let list = |namespace| right(namespace, kind.group, kind.plural);
-    match kind.which {
+    match &kind.which {
         Which::All => vec![list(None)],
         Which::In(namespaces) => namespaces.iter().map(|all| list(Some(*all))).collect(),
         Which::Named(names) => {
@@ -48,9 +48,9 @@ fn of_kind(kind: &Kind) -> Vec<Right> {
             names.iter().map(get).collect()
         }
         Which::One(namespace, name) => vec![Right {
-            name: Some(name.to_owned()),
+            name: Some((*name).to_owned()),
             verb: "get",
-            ..list(namespace)
+            ..list(*namespace)
         }],
         Which::Logs(namespace, ..) => vec![
             list(Some(namespace)),

@@ -58,6 +58,22 @@ fn an_empty_list_says_that_there_is_none() {
     }
     let (out, ..) = why(&[dir.path().to_str().unwrap()], &[]);
     assert_eq!(out, "No machine waits to become a Node.\n");
+    // The Cluster API's Machines are others.
+    std::fs::remove_file(path("machines.json")).unwrap();
+    let list = |kind: &str| object!({ "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": kind, "items": [], "metadata": {} });
+    for (name, text) in [
+        ("machines.cluster.x-k8s.io.json", empty.to_string()),
+        ("others.json", list("MachineList").to_string()),
+    ] {
+        std::fs::write(path(name), text).unwrap();
+        let report = json(&[dir.path().to_str().unwrap()]);
+        assert_eq!(
+            report["unread"],
+            object!([{ "what": "Machines", "hidesSets": false,
+                "why": "none was read (list machines; `oc get machines.machine.openshift.io -A -o json`)" }]),
+            "{name}"
+        );
+    }
 }
 
 #[test]

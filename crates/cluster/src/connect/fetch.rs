@@ -4,6 +4,7 @@ use super::server::{Response, Server};
 use super::stranger::{self, stranger};
 use crate::cluster::Cluster;
 use crate::cluster::Purpose;
+use crate::files::documents::add_page;
 use crate::kinds::fields::{list_at, str_at, text_at};
 use crate::kinds::groups::{CLUSTER_API_NAMESPACE, INFRASTRUCTURE, REPORTS_NAMESPACE, SECRET};
 use crate::kinds::kind::{Kind, Request, Which};
@@ -84,7 +85,7 @@ pub async fn fetch(
     for resource in asked_for(Purpose::Sets).filter(is_wanted) {
         let before = reader.unread.len();
         reader.kind(resource).await?;
-        if let (SECRET, Which::One(_, name)) = (resource.kind, resource.which) {
+        if let (SECRET, Which::One(_, name)) = (resource.kind, &resource.which) {
             for unread in reader.unread.iter_mut().skip(before) {
                 unread.what = format!("Secret {name}");
                 unread.estimate();
@@ -393,9 +394,8 @@ impl<'a> ListReader<'a> {
     }
 
     fn add(&mut self, body: &[u8], of: (&str, &str)) -> Result<String, FetchError> {
-        self.objects
-            .add_page(std::str::from_utf8(body).map_err(said)?, Some(of))
-            .map_err(said)
+        let body = std::str::from_utf8(body).map_err(said)?;
+        add_page(self.objects, body, Some(of)).map_err(said)
     }
 
     /// The content of one path.

@@ -1,6 +1,7 @@
 //! Reads of a cluster what `why` needs beside the audit's lists: requests for certificates, Events, health
 //! checks, user data, and the logs of two pods.
 
+use crate::add::add_user_data;
 use crate::cluster::Cluster;
 use crate::connect::fetch::{FetchProgress, fetch_for_nodes, fetch_more, fetch_text};
 use crate::connect::server::{NODE_TABLE, Server};
@@ -67,7 +68,7 @@ pub async fn fetch(
         let what = format!("secrets {namespace}/{name}, the user data");
         let path = one(SECRET, Some(&namespace), &name);
         match object(server, &path, watch).await {
-            Ok(Some(secret)) => cluster.add_user_data(&secret),
+            Ok(Some(secret)) => drop(add_user_data(cluster, &secret)),
             Ok(None) => {}
             Err(why) => {
                 unread.push(not_read(&what, why));

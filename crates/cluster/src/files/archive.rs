@@ -64,9 +64,10 @@ pub fn may_have_objects(path: &Path) -> bool {
     TEXT.iter().chain(&ARCHIVE).any(|end| name.ends_with(end))
 }
 
-/// Tells whether a name has no ending, or one of any text: objects in such a file are not read, and named.
+/// Tells whether a name, without that of its packing, has no ending, or one of any text: objects in such a file are not read, and named.
 pub fn is_unnamed(path: &Path) -> bool {
-    path.extension()
+    unpacked_name(path)
+        .extension()
         .is_none_or(|end| end.eq_ignore_ascii_case("txt"))
 }
 

@@ -3,10 +3,10 @@
 use super::cut_short::cut_short;
 use super::yaml;
 use super::yaml_list::{self, List, Piece};
-use crate::add::{MAX_OBJECTS, OBJECT, no_json};
+use crate::add::{MAX_OBJECTS, OBJECT, add, group, no_json, note_empty};
 use crate::cluster::Cluster;
 use crate::files::staged::SourceFile;
-use crate::kinds::fields::{str_at, text_at};
+use crate::lenient::{self, Raw};
 use crate::unread::Unread;
 use serde::Deserialize;
 use serde_json::Value;
@@ -24,158 +24,167 @@ struct Document<'a> {
     items: Option<Vec<&'a RawValue>>,
 }
 
-impl Cluster {
-    /// Adds the objects of a file: in JSON any number of objects and lists, in YAML any number of
-    /// documents with one object or list each. Kinds that say nothing of boot images are passed
-    /// over.
-    ///
-    /// # Errors
-    /// It is neither, or larger than is read. What came before the error stays added.
-    pub fn add_file(&mut self, file: &SourceFile, text: &str) -> Result<(), String> {
-        let before = self.not_understood.len();
-        file.clone_into(&mut self.staged.file);
-        let done = self.add_documents(text);
-        // What has no name of its own is found by the file's; once is enough.
-        let new = self.not_understood.split_off(before);
-        for mut unread in new {
-            if unread.what == OBJECT {
-                unread.what.clone_from(&file.shown);
-            }
-            if self.not_understood.last() != Some(&unread) {
-                self.not_understood.push(unread);
-            }
-        }
-        done
-    }
+/// What a list, or an object, says of itself.
+#[derive(Default, Deserialize)]
+struct Head {
+    api_version: Raw<String>,
+    kind: Raw<String>,
+    #[serde(rename = "metadata.continue")]
+    next: Raw<String>,
+    #[serde(rename = "metadata.name")]
+    name: String,
+}
 
-    fn add_documents(&mut self, text: &str) -> Result<(), String> {
-        if !text.trim_start().starts_with('{') {
-            return self.add_yaml(text);
+/// Adds the objects of a file: in JSON any number of objects and lists, in YAML any number of
+/// documents with one object or list each. Kinds that say nothing of boot images are passed
+/// over.
+///
+/// # Errors
+/// It is neither, or larger than is read. What came before the error stays added.
+pub fn add_file(all: &mut Cluster, file: &SourceFile, text: &str) -> Result<(), String> {
+    let before = all.not_understood.len();
+    file.clone_into(&mut all.staged.file);
+    let done = match text.trim_start().starts_with('{') {
+        true => add_json(all, text),
+        false => add_yaml(all, text),
+    };
+    // What has no name of its own is found by the file's; once is enough.
+    let new = all.not_understood.split_off(before);
+    for mut unread in new {
+        if unread.what == OBJECT {
+            unread.what.clone_from(&file.shown);
         }
-        let mut documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
-        documents.try_for_each(|document| {
-            let next = self.add_page(document.map_err(no_json)?.get(), None)?;
-            is_last_page(&next)
-        })
+        if all.not_understood.last() != Some(&unread) {
+            all.not_understood.push(unread);
+        }
     }
+    done
+}
 
-    /// Adds one object or list in JSON, of this `apiVersion` and kind where that is known, and
-    /// gives back what to ask for the next page with; empty at the end.
-    ///
-    /// # Errors
-    /// As [`Self::add_file`].
-    pub fn add_page(&mut self, json: &str, of: Option<(&str, &str)>) -> Result<String, String> {
-        let Document {
-            api_version,
-            kind,
-            metadata,
-            items,
-        } = serde_json::from_str(json).map_err(no_json)?;
-        let Some(items) = items else {
-            // An API server has null for an empty list of metadata alone.
-            let is_list = kind.as_str().is_some_and(|kind| kind.ends_with("List"));
-            if of.is_none() || !is_list {
-                self.add(of, ("", ""), &serde_json::from_str(json).map_err(no_json)?)?;
-            }
-            return Ok(String::new());
-        };
-        let of_items = item_kind(&api_version, &kind);
-        if items.is_empty() {
-            self.note_empty(of.map_or(of_items.1, |(_, kind)| kind));
+fn add_json(all: &mut Cluster, text: &str) -> Result<(), String> {
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    documents.try_for_each(|document| {
+        let next = add_page(all, document.map_err(no_json)?.get(), None)?;
+        is_last_page(&next)
+    })
+}
+
+/// Adds one object or list in JSON, of this `apiVersion` and kind where that is known, and
+/// gives back what to ask for the next page with; empty at the end.
+///
+/// # Errors
+/// As [`add_file`].
+pub fn add_page(all: &mut Cluster, json: &str, of: Option<(&str, &str)>) -> Result<String, String> {
+    let Document {
+        api_version,
+        kind,
+        metadata,
+        items,
+    } = serde_json::from_str(json).map_err(no_json)?;
+    let Some(items) = items else {
+        // An API server has null for an empty list of metadata alone.
+        let is_list = kind.as_str().is_some_and(|kind| kind.ends_with("List"));
+        if of.is_none() || !is_list {
+            let object = serde_json::from_str(json).map_err(no_json)?;
+            add(all, of, ("", ""), &object)?;
         }
-        for item in items {
-            self.add(
-                of,
-                of_items,
-                &serde_json::from_str(item.get()).map_err(no_json)?,
-            )?;
-        }
-        Ok(str_at(&metadata, "/continue")
-            .unwrap_or_default()
-            .to_owned())
+        return Ok(String::new());
+    };
+    let head = [
+        ("apiVersion", api_version),
+        ("kind", kind),
+        ("metadata", metadata),
+    ];
+    let items = items.into_iter();
+    let mut items = items.map(|item| serde_json::from_str(item.get()).map_err(no_json));
+    add_list(all, of, &Value::from_iter(head), &mut items)
+}
+
+/// Adds the items of a list, and gives back the token of the next page. A `MachineSetList` as the API server sends
+/// it has items without `apiVersion` and kind.
+fn add_list(
+    all: &mut Cluster,
+    of: Option<(&str, &str)>,
+    list: &Value,
+    items: &mut dyn Iterator<Item = Result<Value, String>>,
+) -> Result<String, String> {
+    let Head {
+        api_version: Raw(api_version),
+        kind: Raw(kind),
+        next: Raw(next),
+        ..
+    } = lenient::known(list);
+    let kind = kind.strip_suffix("List").unwrap_or_default();
+    let before = all.count;
+    for item in items {
+        add(all, of, (&api_version, kind), &item?)?;
     }
+    if all.count == before {
+        note_empty(all, of.unwrap_or((&api_version, kind)));
+    }
+    Ok(next)
+}
 
-    /// Adds objects and lists in YAML, as must-gather keeps them.
-    fn add_yaml(&mut self, text: &str) -> Result<(), String> {
-        let before = self.count;
-        for document in yaml_list::documents(text) {
-            match yaml_list::list(document) {
-                Some(list) => self.add_yaml_list(&list, document)?,
-                None => {
-                    let ends_line = document.text.ends_with('\n');
-                    for object in read_piece(document.text, document.line)? {
-                        self.add_document(&object, ends_line)?;
-                    }
+/// Adds objects and lists in YAML, as must-gather keeps them.
+fn add_yaml(all: &mut Cluster, text: &str) -> Result<(), String> {
+    let before = all.count;
+    for document in yaml_list::documents(text) {
+        match yaml_list::list(document) {
+            Some(list) => add_yaml_list(all, &list, document)?,
+            None => {
+                let ends_line = document.text.ends_with('\n');
+                for object in read_piece(document.text, document.line)? {
+                    add_document(all, object, ends_line)?;
                 }
             }
         }
-        if self.count == before {
-            return Err(no_yaml("has no kind"));
-        }
-        Ok(())
     }
-
-    /// Adds the items, also where the rest of the list is broken.
-    fn add_yaml_list(&mut self, list: &List<'_>, document: Piece<'_>) -> Result<(), String> {
-        let around = read_piece(&list.around, document.line);
-        let null = Value::Null;
-        let head = around.as_ref().ok().and_then(|around| around.first());
-        let field = |name: &str| head.and_then(|head| head.get(name)).unwrap_or(&null);
-        let of_items = item_kind(field("apiVersion"), field("kind"));
-        if list.items.is_empty() {
-            self.note_empty(of_items.1);
-        }
-        for item in &list.items {
-            let read = read_piece(&item.without_dash(), item.line)?;
-            let object = read.first().unwrap_or(&null);
-            self.add(None, of_items, object)?;
-        }
-        if field("kind").is_null() {
-            around?;
-            return Err(
-                "ends early: the last lines of a list say its kind, and they are missing"
-                    .to_owned(),
-            );
-        }
-        is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
+    if all.count == before {
+        return Err(no_yaml("has no kind"));
     }
+    Ok(())
+}
 
-    /// Names a document that has a name and no kind.
-    fn is_kindless(&mut self, document: &Value) -> bool {
-        let Some(name) = text_at(document, "/metadata/name") else {
-            return false;
-        };
-        let why = "has no kind, and is skipped: `oc get -o json` prints what is read";
-        let unread = Unread::new(format!("{OBJECT} {name}"), why).hiding_sets(true);
-        self.not_understood.push(unread);
-        true
+/// Adds the items, also where the rest of the list is broken.
+fn add_yaml_list(all: &mut Cluster, list: &List<'_>, document: Piece<'_>) -> Result<(), String> {
+    let around = read_piece(&list.around, document.line);
+    let head = around.as_ref().ok().and_then(|around| around.first());
+    let head = head.unwrap_or(&Value::Null);
+    let mut items = list.items.iter().map(|item| {
+        let read = read_piece(&item.without_dash(), item.line)?;
+        Ok(read.into_iter().next().unwrap_or_default())
+    });
+    let next = add_list(all, None, head, &mut items)?;
+    if head.get("kind").is_none_or(Value::is_null) {
+        around?;
+        return Err(
+            "ends early: the last lines of a list say its kind, and they are missing".to_owned(),
+        );
     }
+    is_last_page(&next)
+}
 
-    fn add_document(&mut self, document: &Value, ends_line: bool) -> Result<(), String> {
-        let null = Value::Null;
-        let field = |name: &str| document.get(name).unwrap_or(&null);
-        match field("items").as_array() {
-            Some(items) => {
-                let of_items = item_kind(field("apiVersion"), field("kind"));
-                if items.is_empty() {
-                    self.note_empty(of_items.1);
-                }
-                items
-                    .iter()
-                    .try_for_each(|item| self.add(None, of_items, item))?;
-                is_last_page(str_at(field("metadata"), "/continue").unwrap_or_default())
+fn add_document(all: &mut Cluster, mut document: Value, ends_line: bool) -> Result<(), String> {
+    if let Some(Value::Array(items)) = document.get_mut("items").map(Value::take) {
+        let next = add_list(all, None, &document, &mut items.into_iter().map(Ok))?;
+        return is_last_page(&next);
+    }
+    let head: Head = lenient::known(&document);
+    match (head.kind.0.as_str(), head.name) {
+        ("", name) if document.get("kind").is_none_or(Value::is_null) => {
+            if name.is_empty() {
+                return Err(no_yaml("has no kind"));
             }
             // The others are read all the same.
-            None if field("kind").is_null() && self.is_kindless(document) => Ok(()),
-            None if field("kind").is_null() => Err(no_yaml("has no kind")),
-            None => {
-                let text = |name| field(name).as_str().unwrap_or_default();
-                let group = text("apiVersion").split_once('/');
-                let group = group.map_or("", |(group, _)| group);
-                self.not_understood
-                    .extend(cut_short(group, text("kind"), document, ends_line));
-                self.add(None, ("", ""), document)
-            }
+            let why = "has no kind, and is skipped: `oc get -o json` prints what is read";
+            let unread = Unread::new(format!("{OBJECT} {name}"), why).hiding_sets(true);
+            all.not_understood.push(unread);
+            Ok(())
+        }
+        (kind, _) => {
+            let cut = cut_short((group(&head.api_version.0), kind), &document, ends_line);
+            all.not_understood.extend(cut);
+            add(all, None, ("", ""), &document)
         }
     }
 }
@@ -204,14 +213,4 @@ fn is_last_page(next: &str) -> Result<(), String> {
 
 fn no_yaml(what: impl Display) -> String {
     format!("is neither JSON nor YAML of the cluster: {what}; `oc get -o json` prints what is read")
-}
-
-/// The `apiVersion` and kind of a list's items, by its own: a `MachineSetList` as the API server
-/// sends it has items without either.
-fn item_kind<'a>(api_version: &'a Value, kind: &'a Value) -> (&'a str, &'a str) {
-    let kind = kind
-        .as_str()
-        .and_then(|kind| kind.strip_suffix("List"))
-        .unwrap_or_default();
-    (api_version.as_str().unwrap_or_default(), kind)
 }

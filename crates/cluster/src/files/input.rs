@@ -1,7 +1,9 @@
 //! The files, folders and archives of `--from`.
 
 use super::archive::{self, BLOCK, Bounded, Format, Member, TooMuch};
+use super::documents::add_file;
 use super::folder;
+use crate::add::{add_aleph, settle};
 use crate::cluster::{Cluster, Purpose};
 use crate::file::{cause, name as named};
 use crate::files::gathers::Gathers;
@@ -79,7 +81,7 @@ pub fn read_files(paths: &[PathBuf], objects: &mut Cluster) -> Result<Files, Str
     if let Some(clusters) = objects.staged.clusters.several().filter(|_| is_lasting) {
         return Ok(Files::OfSeveral(Gathers::of(clusters)));
     }
-    objects.settle()?;
+    settle(objects)?;
     Ok(Files::OfOne(unread))
 }
 
@@ -89,7 +91,7 @@ pub fn read_files(paths: &[PathBuf], objects: &mut Cluster) -> Result<Files, Str
 /// The objects are of more than one cluster.
 pub fn read(paths: &[PathBuf], objects: &mut Cluster) -> Result<Vec<Unread>, String> {
     let unread = read_within(paths, objects, LIMITS, None);
-    objects.settle()?;
+    settle(objects)?;
     Ok(unread)
 }
 
@@ -103,7 +105,7 @@ pub fn read_of(
     objects: &mut Cluster,
 ) -> Result<Vec<Unread>, String> {
     let unread = read_within(paths, objects, LIMITS, Some(cluster));
-    objects.settle()?;
+    settle(objects)?;
     Ok(unread)
 }
 
@@ -215,8 +217,8 @@ impl InputReader<'_> {
             self.note(&link, named(&link), LINK.to_owned());
         }
         for file in found.unnamed {
-            if File::open(&file).is_ok_and(|mut stream| self.is_of_objects(&mut stream)) {
-                self.note(&file, named(&file), UNNAMED.to_owned());
+            if let Ok(mut stream) = File::open(&file) {
+                self.unnamed(&file, named(&file), &mut stream);
             }
         }
         for file in found.files {
@@ -236,13 +238,27 @@ impl InputReader<'_> {
         is
     }
 
-    /// Tells whether the beginning of a text has objects that are read.
-    fn is_of_objects(&self, stream: &mut dyn Read) -> bool {
+    /// Names a file of another name that has objects, or of which that cannot be told.
+    fn unnamed(&mut self, place: &Path, what: String, stream: &mut dyn Read) {
+        match self.is_of_objects(stream) {
+            Ok(false) => {}
+            Ok(true) => self.note(place, what, UNNAMED.to_owned()),
+            Err(error) => self.note(place, what, broken(&error)),
+        }
+    }
+
+    /// Tells whether the beginning of a text, also of a packed one, has objects that are read.
+    fn is_of_objects(&self, stream: &mut dyn Read) -> io::Result<bool> {
+        let (format, start) = start(stream)?;
+        let mut whole = start.as_slice().chain(stream);
         let mut head = Vec::new();
-        let read = stream.take(HEAD).read_to_end(&mut head);
+        unpacked(format, &mut whole)
+            .take(HEAD)
+            .read_to_end(&mut head)?;
         // PowerShell writes two bytes a character.
         let text = String::from_utf8_lossy(&head).replace('\0', "");
-        read.is_ok() && folder::has_objects(&text, &|kind| self.has_more(Path::new(""), kind))
+        let is_more = |kind: &str| self.has_more(Path::new(""), kind);
+        Ok(folder::has_objects(&text, &is_more))
     }
 
     /// Tells whether logs count as what was read.
@@ -291,11 +307,8 @@ impl InputReader<'_> {
 
     /// Reads what is in a stream, whatever it is packed with.
     fn stream(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
-        let mut head = Vec::new();
-        let start = (&mut *stream).take(BLOCK as u64).read_to_end(&mut head);
-        start.map_err(|error| broken(&error))?;
-        let format = Format::of(&head);
-        let mut whole = head.as_slice().chain(stream);
+        let (format, start) = start(stream).map_err(|error| broken(&error))?;
+        let mut whole = start.as_slice().chain(stream);
         if format != Format::Text && source.depth == self.limits.depth {
             return Err("is packed too often: unpack it first".to_owned());
         }
@@ -305,7 +318,7 @@ impl InputReader<'_> {
             depth: source.depth + 1,
             is_named: source.is_named,
         };
-        let stream: Box<dyn Read + '_> = match format {
+        match format {
             Format::Text => return self.text(source, &mut whole),
             Format::Tar => return self.archive(source, &mut whole),
             Format::Foreign(name, remedy) => {
@@ -313,11 +326,10 @@ impl InputReader<'_> {
                     "is packed with {name}, which is not read: unpack it first (`{remedy}`)"
                 ));
             }
-            Format::Gzip => Box::new(MultiGzDecoder::new(&mut whole)),
-            Format::Xz => Box::new(XzReader::new_mem_limit(&mut whole, true, XZ_MEMORY)),
-        };
+            Format::Gzip | Format::Xz => {}
+        }
         let mut unpacked = Bounded {
-            stream,
+            stream: unpacked(format, &mut whole),
             left: Rc::clone(&self.left),
         };
         self.stream(&inner, &mut unpacked)
@@ -342,10 +354,7 @@ impl InputReader<'_> {
                     .join(member.path.strip_prefix("/").unwrap_or(&member.path)),
             };
             if !may_be {
-                if self.is_of_objects(member.content) {
-                    self.note(&file.place, file.shown, UNNAMED.to_owned());
-                }
-                return;
+                return self.unnamed(&file.place, file.shown, member.content);
             }
             if self.is_elsewhere(&file.place) {
                 return;
@@ -434,10 +443,26 @@ impl InputReader<'_> {
             return Err(own);
         }
         if let Some(node) = folder::node_of_aleph(&source.path) {
-            return self.objects.add_aleph(node, text.as_bytes());
+            return add_aleph(self.objects, node, text.as_bytes());
         }
-        let added = self.objects.add_file(&source.file, &text);
+        let added = add_file(self.objects, &source.file, &text);
         added.map_err(|error| printable(&error))
+    }
+}
+
+/// The format of a stream, and its first bytes.
+fn start(stream: &mut dyn Read) -> io::Result<(Format, Vec<u8>)> {
+    let mut head = Vec::new();
+    stream.take(BLOCK as u64).read_to_end(&mut head)?;
+    Ok((Format::of(&head), head))
+}
+
+/// What is packed in a stream of this format, or the stream where it is packed with nothing that is read.
+fn unpacked<'s>(format: Format, stream: &'s mut dyn Read) -> Box<dyn Read + 's> {
+    match format {
+        Format::Gzip => Box::new(MultiGzDecoder::new(stream)),
+        Format::Xz => Box::new(XzReader::new_mem_limit(stream, true, XZ_MEMORY)),
+        Format::Text | Format::Tar | Format::Foreign(..) => Box::new(stream),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Cluster of files, until all files are read (pure): several gathers may have the same object, at
 //! different times, and a person may have named files of different clusters.
 
-use crate::kinds::fields::{str_at, text_at};
+use crate::add::Identity;
+use crate::kinds::fields::text_at;
 use crate::kinds::groups::CONFIG;
+use crate::kinds::kind_table::is_of_sets;
 use crate::kinds::metadata::Metadata;
-use crate::text::printable;
+use crate::lenient;
 use crate::unread::{MAX_NOT_UNDERSTOOD, Unread};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,18 +51,20 @@ pub struct Staged {
 impl Staged {
     /// Takes an object of a group and kind, unless a newer one of its name was read; returns whether it is
     /// the first, or the same once more. Sets of machines must not be mixed up.
-    pub fn add(&mut self, (group, kind): (&str, &str), is_set: bool, object: &Value) -> bool {
+    pub fn add(&mut self, (group, kind): (&str, &str), object: &Value) -> bool {
+        let is_set = is_of_sets((group, kind));
         self.clusters.add(&self.file, group, kind, object);
+        let Identity { metadata, uid, .. } = lenient::known(object);
         let Metadata {
             namespace, name, ..
-        } = Metadata::of(object);
+        } = metadata;
+        let version = object.pointer("/metadata/resourceVersion");
         let new = Staging {
             group: group.to_owned(),
             kind: kind.to_owned(),
             json: without_ballast(is_set || kind == "BareMetalHost", object).to_string(),
-            version: str_at(object, "/metadata/resourceVersion")
-                .and_then(|version| version.parse().ok()),
-            uid: text_at(object, "/metadata/uid").unwrap_or_default(),
+            version: version.and_then(|version| version.as_str()?.parse().ok()),
+            uid,
         };
         let key = (group.to_owned(), kind.to_owned(), namespace, name);
         let place = *self.places.entry(key).or_insert(self.objects.len());
@@ -72,8 +76,7 @@ impl Staged {
             return true;
         }
         if let Some(why) = conflict(old, &new, is_set) {
-            let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
-            let unread = Unread::new(what, why).hiding_sets(is_set);
+            let unread = Unread::of(kind, object, why).hiding_sets(is_set);
             if self.conflicts.len() < MAX_NOT_UNDERSTOOD && !self.conflicts.contains(&unread) {
                 self.conflicts.push(unread);
             }

@@ -1,11 +1,8 @@
-//! FIPS mode of a pool's nodes, by its MachineConfigs (pure).
+//! FIPS mode of a pool's nodes, by its MachineConfigs (pure). For a cluster in FIPS mode the installer makes
+//! `99-worker-fips` and `99-master-fips` (openshift/installer `pkg/asset/machines/machineconfig/fips.go`).
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
-
-/// The MachineConfigs that the installer makes for a cluster in FIPS mode (openshift/installer
-/// `pkg/asset/machines/machineconfig/fips.go`).
-pub const OF_INSTALLER: [&str; 2] = ["99-worker-fips", "99-master-fips"];
 
 /// `spec.fips` of MachineConfigs, and which of them a pool's nodes get.
 #[derive(Debug, Default)]

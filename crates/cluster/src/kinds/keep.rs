@@ -2,11 +2,11 @@
 //! of another type, in words.
 
 use super::event::Event;
-use super::fips::{ConfigPool, MachineConfig};
-use super::groups::{MCO_NAMESPACE, REPORTS_NAMESPACE};
+use super::fips::ConfigPool;
+use super::groups::*;
 use super::health_check::HealthCheck;
 use super::infrastructure::Infrastructure;
-use super::karpenter::{NodeClaim, Pool};
+use super::karpenter::{EC2, HOSTED_CLASS, NodeClaim, Pool};
 use super::machine::Machine;
 use super::machine_set::MachineSet;
 use super::metadata::{Condition, Metadata, conditions};
@@ -25,12 +25,58 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Keeps what is needed of an object, and returns its fields of another type, in words.
-pub type Keep = fn(&mut Cluster, &Value) -> Vec<String>;
-
-/// The ConfigMaps that have the machine-config-server's CA, and since 4.19 and before.
-pub const SERVER_CA: &str = "machine-config-server-ca";
-pub const ROOT_CA: &str = "root-ca";
+/// Keeps what is needed of an object, and returns its fields of another type, in words; `None` where nothing is
+/// kept of the kind.
+pub fn keep(
+    all: &mut Cluster,
+    (group, kind): (&'static str, &str),
+    object: &Value,
+) -> Option<Vec<String>> {
+    Some(match (group, kind) {
+        (CONFIG, "ClusterVersion") => version(all, object),
+        (CONFIG, "Infrastructure") => infrastructure(all, object),
+        (CONFIG, "ClusterOperator") => conditions_of(&mut all.operators, object),
+        (OPERATOR, "MachineConfiguration") => configuration(all, object),
+        (MACHINE_CONFIG, "MachineConfigPool") => pool(all, object),
+        (MACHINE_CONFIG, "MachineConfig") => read(object, |one| all.fips.add_config(one)),
+        (MACHINE_CONFIG, "MachineConfigNode") => conditions_of(&mut all.config_nodes, object),
+        (MACHINE_CONFIG, "OSImageStream") => stream(all, object),
+        ("", "ConfigMap") => config_map(all, object),
+        ("", "Node") => read(object, |node| all.add_node(node)),
+        ("", "Pod") => pod(all, object),
+        ("" | EVENTS, "Event") => event(all, object),
+        (MACHINE_API, "MachineSet") => set(all, object, |all| &mut all.machine_sets),
+        (MACHINE_API, "ControlPlaneMachineSet") => set(all, object, |all| &mut all.control_planes),
+        (CLUSTER_API, "MachineSet") => set(all, object, |all| &mut all.cluster_api_sets),
+        (CLUSTER_API, "MachineDeployment") => set(all, object, |all| &mut all.deployments),
+        (CLUSTER_API, "MachinePool") => set(all, object, |all| &mut all.machine_pools),
+        (MACHINE_API | CLUSTER_API, "Machine") => read(object, |machine| {
+            add_machine(all, Machine { group, ..machine })
+        }),
+        (MACHINE_API | CLUSTER_API, "MachineHealthCheck") => read(object, |check| {
+            all.health_checks.push(HealthCheck::of(group, check));
+        }),
+        (KARPENTER, NODE_POOL) => push(&mut all.karpenter.pools, object),
+        (KARPENTER, "Provisioner") => provisioner(all, object),
+        (KARPENTER, "NodeClaim") => read(object, |claim: NodeClaim| add_machine(all, claim.into())),
+        (KARPENTER_AWS, EC2) => push(&mut all.karpenter.classes, object),
+        (KARPENTER_HOSTED, HOSTED_CLASS) => push(&mut all.karpenter.hosted, object),
+        (HYPERSHIFT, NODE_POOL) => push(&mut all.node_pools, object),
+        (METAL, "BareMetalHost") => push(&mut all.hosts, object),
+        (METAL, "Provisioning") => read(object, |one| all.provisioning = Some(one)),
+        (AGENT_INSTALL, "Agent") => push(&mut all.agents, object),
+        (AGENT_INSTALL, "AgentServiceConfig") => read(object, |one| all.others.add(one)),
+        (SKEWGUARD, "BootImageReport") => report(all, object),
+        (CERTIFICATES, REQUEST) => read(object, |request| {
+            all.requests.extend(CertificateRequest::of(request))
+        }),
+        ("hive.openshift.io", "MachinePool") => {
+            all.others.hive_pools += 1;
+            Vec::new()
+        }
+        _ => return None,
+    })
+}
 
 /// Reads an object, hands it over, and returns its fields of another type, in words.
 fn read<T: DeserializeOwned + Default>(object: &Value, keep: impl FnOnce(T)) -> Vec<String> {
@@ -40,22 +86,8 @@ fn read<T: DeserializeOwned + Default>(object: &Value, keep: impl FnOnce(T)) -> 
 }
 
 /// Reads an object into a list.
-pub fn push<T: DeserializeOwned + Default>(list: &mut Vec<T>, object: &Value) -> Vec<String> {
+fn push<T: DeserializeOwned + Default>(list: &mut Vec<T>, object: &Value) -> Vec<String> {
     read(object, |one| list.push(one))
-}
-
-pub fn nothing(_: &mut Cluster, _: &Value) -> Vec<String> {
-    Vec::new()
-}
-
-pub fn machine(all: &mut Cluster, group: &'static str, object: &Value) -> Vec<String> {
-    read(object, |machine| {
-        add_machine(all, Machine { group, ..machine });
-    })
-}
-
-pub fn node_claim(all: &mut Cluster, object: &Value) -> Vec<String> {
-    read(object, |claim: NodeClaim| add_machine(all, claim.into()))
 }
 
 fn add_machine(all: &mut Cluster, mut machine: Machine) {
@@ -72,7 +104,7 @@ fn add_machine(all: &mut Cluster, mut machine: Machine) {
     }
 }
 
-pub fn set(
+fn set(
     all: &mut Cluster,
     object: &Value,
     list: fn(&mut Cluster) -> &mut Vec<MachineSet>,
@@ -86,32 +118,16 @@ pub fn set(
     })
 }
 
-pub fn node(all: &mut Cluster, object: &Value) -> Vec<String> {
-    read(object, |node| all.add_node(node))
-}
-
 /// Any user may create a report in another namespace.
-pub fn report(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn report(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |report: Report| {
         let is_own = report.metadata.namespace == REPORTS_NAMESPACE;
         all.reports.extend(Some(report).filter(|_| is_own));
     })
 }
 
-pub fn request(all: &mut Cluster, object: &Value) -> Vec<String> {
-    read(object, |request| {
-        all.requests.extend(CertificateRequest::of(request))
-    })
-}
-
-pub fn health_check(all: &mut Cluster, group: &str, object: &Value) -> Vec<String> {
-    read(object, |check| {
-        all.health_checks.push(HealthCheck::of(group, check))
-    })
-}
-
 /// Events of everything are many: what one lacks is nobody's business.
-pub fn event(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn event(all: &mut Cluster, object: &Value) -> Vec<String> {
     let event: Event = lenient::known(object);
     if event.is_of_interest() && all.has_room_for_events() {
         all.saw(event.last);
@@ -131,15 +147,9 @@ struct Conditional {
     conditions: Vec<Condition>,
 }
 
-pub fn config_node(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn conditions_of(list: &mut BTreeMap<String, Vec<Condition>>, object: &Value) -> Vec<String> {
     read(object, |Conditional { name, conditions }| {
-        all.config_nodes.insert(name, conditions);
-    })
-}
-
-pub fn operator(all: &mut Cluster, object: &Value) -> Vec<String> {
-    read(object, |Conditional { name, conditions }| {
-        all.operators.insert(name, conditions);
+        list.insert(name, conditions);
     })
 }
 
@@ -157,7 +167,7 @@ struct Container {
 }
 
 /// Names of pods go into a path.
-pub fn pod(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn pod(all: &mut Cluster, object: &Value) -> Vec<String> {
     let Pod {
         metadata,
         containers,
@@ -179,17 +189,13 @@ pub fn pod(all: &mut Cluster, object: &Value) -> Vec<String> {
     Vec::new()
 }
 
-pub fn pool(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn pool(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |pool: ConfigPool| {
         all.pool_streams
             .extend(pool.name.clone().zip(pool.stream.clone()));
         all.pools.extend(pool.name.clone());
         all.fips.add_pool(pool);
     })
-}
-
-pub fn machine_config(all: &mut Cluster, object: &Value) -> Vec<String> {
-    read(object, |config: MachineConfig| all.fips.add_config(config))
 }
 
 #[derive(Default, Deserialize)]
@@ -200,7 +206,7 @@ struct ImageStream {
     default: Option<String>,
 }
 
-pub fn stream(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn stream(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |stream: ImageStream| {
         if stream.name == "cluster" {
             all.default_stream = stream.default;
@@ -208,7 +214,7 @@ pub fn stream(all: &mut Cluster, object: &Value) -> Vec<String> {
     })
 }
 
-pub fn version(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn version(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |version: Version| {
         all.is_multi_arch = version.architecture == "Multi";
         all.next_update = version.next_update();
@@ -218,7 +224,7 @@ pub fn version(all: &mut Cluster, object: &Value) -> Vec<String> {
     })
 }
 
-pub fn configuration(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn configuration(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |configuration: Configuration| {
         if configuration.name == "cluster" {
             all.skew = configuration.skew;
@@ -228,24 +234,11 @@ pub fn configuration(all: &mut Cluster, object: &Value) -> Vec<String> {
     })
 }
 
-pub fn provisioning(all: &mut Cluster, object: &Value) -> Vec<String> {
-    read(object, |provisioning| all.provisioning = Some(provisioning))
-}
-
-pub fn provisioner(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn provisioner(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |pool| {
         let kind = "AWSNodeTemplate".to_owned();
         all.karpenter.pools.push(Pool { kind, ..pool });
     })
-}
-
-pub fn agent_service(all: &mut Cluster, object: &Value) -> Vec<String> {
-    read(object, |service| all.others.add(service))
-}
-
-pub fn hive_pool(all: &mut Cluster, _: &Value) -> Vec<String> {
-    all.others.hive_pools += 1;
-    Vec::new()
 }
 
 #[derive(Default, Deserialize)]
@@ -254,7 +247,7 @@ struct ConfigMap {
     data: Raw<BTreeMap<String, String>>,
 }
 
-pub fn config_map(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn config_map(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(
         object,
         |ConfigMap {
@@ -269,8 +262,11 @@ pub fn config_map(all: &mut Cluster, object: &Value) -> Vec<String> {
                         printable(&error.to_string()),
                     )),
                 },
-                (MCO_NAMESPACE, SERVER_CA) => add_authorities(&mut all.own_authorities, &data),
-                ("kube-system", ROOT_CA) => add_authorities(&mut all.root_authorities, &data),
+                // Since 4.19, and before.
+                (MCO_NAMESPACE, "machine-config-server-ca") => {
+                    add_authorities(&mut all.own_authorities, &data)
+                }
+                ("kube-system", "root-ca") => add_authorities(&mut all.root_authorities, &data),
                 _ => {
                     if let Some(config) = data.get("config").filter(|config| !config.is_empty()) {
                         let key = (metadata.namespace, metadata.name);
@@ -298,7 +294,7 @@ fn add_authorities(all: &mut Authorities, data: &BTreeMap<String, String>) {
     }
 }
 
-pub fn infrastructure(all: &mut Cluster, object: &Value) -> Vec<String> {
+fn infrastructure(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |of: Infrastructure| {
         all.has_infrastructure = true;
         all.is_hosted = of.topology == "External";
@@ -312,4 +308,20 @@ pub fn infrastructure(all: &mut Cluster, object: &Value) -> Vec<String> {
         all.infrastructure_name = of.name;
         all.server = of.server;
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::kind_table::KINDS;
+
+    /// Of user data nothing is kept but what `add` takes.
+    #[test]
+    fn each_kind_that_is_asked_for_is_kept() {
+        for row in KINDS.iter().filter(|row| row.is_asked_for()) {
+            let object = serde_json::json!({ "metadata": { "name": "a" } });
+            let kept = keep(&mut Cluster::default(), (row.group, row.kind), &object);
+            assert_eq!(kept.is_some(), row.kind != SECRET, "{row:?}");
+        }
+    }
 }

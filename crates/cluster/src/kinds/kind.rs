@@ -1,11 +1,12 @@
 //! A kind of objects that are read of a cluster: how it is asked for and where, what is missing without
 //! it, and what is kept of it (pure).
 
-use super::keep::{self, Keep};
 use crate::cluster::Purpose;
+use serde::Deserialize;
 
 /// A kind of objects.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct Kind {
     /// The API group; empty for the core.
     pub group: &'static str,
@@ -23,93 +24,25 @@ pub struct Kind {
     pub(super) is_set: bool,
     /// Objects on a server have `spec` and `status`: their controllers write it at once.
     pub is_complete: bool,
-    /// Keeps what is needed of an object, and returns its fields of another type, in words.
-    pub keep: Keep,
 }
 
 /// The objects of a kind that are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Which {
+    #[default]
     All,
     /// The one of this name, in a namespace if the kind has them.
     One(Option<&'static str>, &'static str),
     /// Those of these names, where the kind has no namespaces.
-    Named(&'static [&'static str]),
+    Named(Vec<&'static str>),
     /// Those in these namespaces.
-    In(&'static [&'static str]),
+    In(Vec<&'static str>),
     /// The pods of a namespace with this label, and the log of this container.
     Logs(&'static str, &'static str, &'static str),
 }
 
 impl Kind {
-    /// All objects of a group and version, which is empty for the one that the server prefers.
-    pub(super) const fn all(
-        group: &'static str,
-        version: &'static str,
-        plural: &'static str,
-        kind: &'static str,
-        keep: Keep,
-    ) -> Self {
-        Self {
-            group,
-            version: match version.as_bytes() {
-                [] => None,
-                _ => Some(version),
-            },
-            plural,
-            kind,
-            which: Which::All,
-            purpose: Purpose::Sets,
-            hides_sets: false,
-            is_set: false,
-            is_complete: false,
-            keep,
-        }
-    }
-
-    /// A kind that is kept where it is read, and not asked for.
-    pub(super) const fn unasked(group: &'static str, kind: &'static str, keep: Keep) -> Self {
-        Self::all(group, "", "", kind, keep)
-    }
-
-    /// A kind of a group that makes nodes which makes none itself.
-    pub(super) const fn no_maker(group: &'static str, kind: &'static str) -> Self {
-        Self::unasked(group, kind, keep::nothing)
-    }
-
-    /// Only the object of this name.
-    pub(super) const fn one(mut self, namespace: Option<&'static str>, name: &'static str) -> Self {
-        self.which = Which::One(namespace, name);
-        self
-    }
-
-    /// Only the objects of these names.
-    pub(super) const fn named(mut self, names: &'static [&'static str]) -> Self {
-        self.which = Which::Named(names);
-        self
-    }
-
-    /// Only some of them, for what says why a machine is no Node.
-    pub(super) const fn for_nodes(mut self, which: Which) -> Self {
-        (self.which, self.purpose) = (which, Purpose::Nodes);
-        self
-    }
-
-    pub(super) const fn hides_sets(mut self) -> Self {
-        self.hides_sets = true;
-        self
-    }
-
-    pub(super) const fn complete(mut self) -> Self {
-        self.is_complete = true;
-        self
-    }
-
-    pub(super) const fn set(mut self) -> Self {
-        (self.hides_sets, self.is_set) = (true, true);
-        self
-    }
-
     /// Tells whether the cluster is asked for it.
     pub fn is_asked_for(&self) -> bool {
         !self.plural.is_empty()
@@ -158,7 +91,7 @@ impl Kind {
             let path = self.path(version, Some(namespace));
             request(format!("{name} in {namespace}"), path, Some(namespace))
         };
-        match self.which {
+        match &self.which {
             Which::All => vec![request(name, self.path(version, None), None)],
             Which::Named(names) => {
                 let one = |one: &&str| Request {
@@ -174,14 +107,14 @@ impl Kind {
             Which::In(namespaces) => namespaces.iter().map(|all| of_namespace(all)).collect(),
             Which::Logs(namespace, ..) => vec![of_namespace(namespace)],
             Which::One(namespace, one) => {
-                let path = format!("{}/{one}", self.path(version, namespace));
+                let path = format!("{}/{one}", self.path(version, *namespace));
                 let name = match self.purpose {
                     Purpose::Sets => name,
                     Purpose::Nodes => format!("{name} {one}"),
                 };
                 vec![Request {
                     is_list: false,
-                    ..request(name, path, namespace)
+                    ..request(name, path, *namespace)
                 }]
             }
         }
@@ -189,10 +122,10 @@ impl Kind {
 
     /// The namespaces whose objects alone are read.
     pub(super) fn namespaces(&self) -> Vec<&'static str> {
-        match self.which {
+        match &self.which {
             Which::All | Which::One(None, _) | Which::Named(_) => Vec::new(),
             Which::One(Some(namespace), _) | Which::Logs(namespace, ..) => vec![namespace],
-            Which::In(namespaces) => namespaces.to_vec(),
+            Which::In(namespaces) => namespaces.clone(),
         }
     }
 }

@@ -38,20 +38,22 @@ impl Kind {
     /// The lines of the script that gather it.
     fn gather(&self) -> String {
         let (name, plural) = (self.name(), self.plural);
-        match (self.which, self.purpose) {
+        let of = |namespace: &Option<&str>| {
+            namespace.map_or_else(String::new, |name| format!("-n {name} "))
+        };
+        match (&self.which, self.purpose) {
             (Which::All, _) => format!("gather {name} -A\n"),
             (Which::Named(names), _) => {
                 format!("gather {name} --ignore-not-found {}\n", names.join(" "))
             }
-            (Which::One(None, one), Purpose::Sets) => format!("gather {name} {one}\n"),
-            (Which::One(Some(namespace), one), Purpose::Sets) => {
-                format!("gather {name} -n {namespace} {one}\n")
+            (Which::One(namespace, one), Purpose::Sets) => {
+                format!("gather {name} {}{one}\n", of(namespace))
             }
-            (Which::One(None, one), Purpose::Nodes) => {
-                format!("keep {one}.json get {name} {one} -o json\n")
-            }
-            (Which::One(Some(namespace), one), Purpose::Nodes) => {
-                format!("keep {one}.json get {name} -n {namespace} {one} -o json\n")
+            (Which::One(namespace, one), Purpose::Nodes) => {
+                format!(
+                    "keep {one}.json get {name} {}{one} -o json\n",
+                    of(namespace)
+                )
             }
             (Which::In(namespaces), _) => {
                 let keep = |namespace: &&str| {

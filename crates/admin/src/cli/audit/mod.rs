@@ -40,6 +40,7 @@ use exceptions::Exceptions;
 use forms::text::Detail;
 use forms::{commands, csv, html, junit, markdown, sarif, text};
 use places::Places;
+use skewguard_cluster::add::add_streams;
 use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::connect::login::LoginRequest;
 use skewguard_cluster::files::input::{self, Files};
@@ -169,7 +170,7 @@ impl<'a> Request<'a> {
         let mut streams = Objects::new(Purpose::Sets, now, args.from.is_empty());
         for path in &args.streams {
             let file = named(path);
-            let mut add = |text: String| streams.add_streams(&file, &text);
+            let mut add = |text: String| add_streams(&mut streams, &file, &text);
             read_text(path)
                 .and_then(|text| add(text).map_err(|why| format!("{why}; {PRINTED}")))
                 .map_err(|why| format!("--streams {file}: {why}"))?;
