@@ -47,6 +47,20 @@ pub(super) struct Finding {
     proof: Option<Box<Proof>>,
 }
 
+impl Case<'_> {
+    /// The finding, which is never certain where an Event alone says it: any joined node may write one.
+    pub(super) fn told_by(&mut self, is_event: bool, finding: Finding) -> Finding {
+        if !is_event {
+            return finding;
+        }
+        self.unseen("whether its controller wrote the Event, as any joined node could: that controller's log");
+        Finding {
+            proof: None,
+            ..finding
+        }
+    }
+}
+
 impl Finding {
     /// An uncertain one.
     pub(super) fn new(stage: Stage, step: impl Into<String>, sentence: String) -> Self {

@@ -99,7 +99,10 @@ impl<'a> Case<'a> {
 
     /// A Machine in the phase `Failed`, which is final. It says so itself, whatever its Node does.
     fn failed(&mut self, machine: &Machine) -> Finding {
-        let text = error(machine).unwrap_or_else(|| self.why_not_made(machine));
+        let (text, is_event) = match error(machine) {
+            Some(text) => (text, false),
+            None => self.why_not_made(machine),
+        };
         let source = self.field(ERROR);
         let shown = if text.is_empty() { "none" } else { &text };
         self.see(source.clone(), machine.since, shown);
@@ -117,7 +120,7 @@ impl<'a> Case<'a> {
             });
             format!(" Its Node {} is still there{ready}", node.metadata.name)
         });
-        no_instance(
+        let finding = no_instance(
             machine.error_reason.as_deref().unwrap_or("Failed"),
             format!("{} has failed: {why}{node}", self.name),
         )
@@ -125,7 +128,8 @@ impl<'a> Case<'a> {
             "{}; then delete the Machine: one that failed is not tried again",
             what_helps(FAILURES, &text)
         ))
-        .proved(self, source, &[Counter::Itself])
+        .proved(self, source, &[Counter::Itself]);
+        self.told_by(is_event, finding)
     }
 
     /// A Machine that its controller leaves alone.
@@ -174,10 +178,10 @@ impl<'a> Case<'a> {
 
     /// A Machine whose instance is not there yet, or is refused to it.
     fn not_made(&mut self, machine: &Machine) -> Finding {
-        let why = match error(machine) {
+        let (why, is_event) = match error(machine) {
             Some(text) => {
                 self.see(self.field(ERROR), machine.since, &text);
-                text
+                (text, false)
             }
             None => self.why_not_made(machine),
         };
@@ -197,13 +201,14 @@ impl<'a> Case<'a> {
             true => self.free_hosts(machine),
             false => String::new(),
         };
-        no_instance(
+        let finding = no_instance(
             "there is none",
             format!("{name} has no instance{age}: {}{hosts}", sentence(&why)),
         )
         .next(what_helps(FAILURES, &why))
         .next("Leave the Machine: its controller tries again by itself")
-        .proved(self, self.object(), &[Counter::Nodes, Counter::Host])
+        .proved(self, self.object(), &[Counter::Nodes, Counter::Host]);
+        self.told_by(is_event, finding)
     }
 
     /// The hosts of no Machine, in their own words.
@@ -232,8 +237,9 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The condition or the Event that says why there is no instance; empty where none does.
-    fn why_not_made(&mut self, machine: &Machine) -> String {
+    /// The condition or the Event that says why there is no instance, and whether an Event alone does; empty
+    /// where none does.
+    fn why_not_made(&mut self, machine: &Machine) -> (String, bool) {
         let conditions = machine.provider_conditions.iter();
         let mut conditions = conditions.chain(&machine.conditions);
         let condition = conditions.find(|condition| {
@@ -249,14 +255,14 @@ impl<'a> Case<'a> {
         match (condition, event) {
             (Some(condition), event) if event.is_none() || !is_bare(condition) => {
                 self.see_condition(condition);
-                condition.says()
+                (condition.says(), false)
             }
             (_, Some(event)) => {
                 let source = format!("Event {} of {}", event.reason, self.object());
                 self.see(source, event.last, &event.message);
-                event.message.clone()
+                (format!("an Event says: {}", event.message), true)
             }
-            (_, None) => String::new(),
+            (_, None) => (String::new(), false),
         }
     }
 

@@ -75,7 +75,8 @@ impl<'a> Case<'a> {
             (why, first)
         };
         let sentence = format!("{begin}{why} {}", finding.sentence);
-        finding.retold(Stage::BeingRemade, sentence, first)
+        let finding = finding.retold(Stage::BeingRemade, sentence, first);
+        self.told_by(true, finding)
     }
 
     /// Why a health check deleted machines without a Node.
@@ -163,7 +164,7 @@ fn loop_words(
     };
     let set = machine.owners.first().map_or("", |(_, set)| set);
     format!(
-        "{name} comes after {} of {set} that {by} deleted{within}",
+        "{name} comes after {} of {set} that, as Events say, {by} deleted{within}",
         count(deleted.len(), "Machine")
     )
 }

@@ -37,7 +37,7 @@ pub(super) fn sets_without_machines<'a>(facts: &'a Cluster, index: &Index<'a>) -
     sets.chain(pools.map(Subject::NodePool)).collect()
 }
 
-/// The last Event or the condition of a set that says why its Machines are not made.
+/// The condition of a set, else the last Event, that says why its Machines are not made.
 enum Refusal<'a> {
     Event(&'a Event),
     Condition(&'a Condition),
@@ -46,15 +46,15 @@ enum Refusal<'a> {
 fn refusal<'a>(index: &Index<'a>, set: &'a MachineSet) -> Option<Refusal<'a>> {
     let events = index.events("MachineSet", &set.metadata.namespace, &set.metadata.name);
     let is_failure = |event: &&Event| event.is_warning && event.reason == "FailedCreate";
-    let event = events.into_iter().rfind(is_failure);
+    let event = || events.into_iter().rfind(is_failure);
     let says_why = |condition: &&Condition| {
         matches!(
             (&*condition.kind, &*condition.status),
             ("MachinesCreated", "False") | ("ReplicaFailure" | "Paused", "True")
         )
     };
-    let condition = || set.conditions.iter().find(says_why);
-    (event.map(Refusal::Event)).or_else(|| condition().map(Refusal::Condition))
+    let condition = set.conditions.iter().find(says_why);
+    (condition.map(Refusal::Condition)).or_else(|| event().map(Refusal::Event))
 }
 
 impl<'a> Case<'a> {
@@ -69,12 +69,14 @@ impl<'a> Case<'a> {
         };
         let begin = format!("{missing} Machine{s} of MachineSet {name} {are} not made");
         let step = "no Machine is made";
-        let (source, at, message, by, tried) = match refusal(self.index, set) {
+        let refusal = refusal(self.index, set);
+        let is_event = matches!(refusal, Some(Refusal::Event(_)));
+        let (source, at, message, by, tried) = match refusal {
             Some(Refusal::Event(event)) => (
                 format!("Event FailedCreate of {}", self.object()),
                 event.last,
                 event.message.clone(),
-                "the API server refuses it",
+                "an Event says",
                 format!(", the last try was{}", self.ago(event.last)),
             ),
             Some(Refusal::Condition(condition)) => (
@@ -94,7 +96,11 @@ impl<'a> Case<'a> {
         self.see(&source, at, &message);
         let (by, help) = if message.contains("skewguard") {
             (
-                "skewguard's admission policy refuses it",
+                if is_event {
+                    by
+                } else {
+                    "skewguard's admission policy refuses it"
+                },
                 format!(
                     "Set an allowed image in MachineSet {name}; which ones: `oc skewguard audit {name}`"
                 ),
@@ -104,6 +110,7 @@ impl<'a> Case<'a> {
         };
         let text = format!("{begin}{tried}: {by}: {}", sentence(&message));
         let finding = Finding::new(Stage::NoInstance, step, text).next(help);
-        finding.proved(self, source, &[Counter::Itself])
+        let finding = finding.proved(self, source, &[Counter::Itself]);
+        self.told_by(is_event, finding)
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Truth {
     pub(super) lies: Vec<String>,
     /// Only a claim says it.
     pub(super) is_claimed: bool,
+    /// What an Event alone says, in the sentence: never certain, since a joined node may write any.
+    pub(super) by_event: Vec<String>,
     pub(super) listed: Listed,
 }
 
@@ -42,6 +44,7 @@ impl Truth {
             words: Vec::new(),
             lies: Vec::new(),
             is_claimed: false,
+            by_event: Vec::new(),
             listed: Listed::Yes,
         }
     }
@@ -75,6 +78,11 @@ impl Truth {
 
     pub(super) fn claimed(mut self) -> Self {
         self.is_claimed = true;
+        self
+    }
+
+    pub(super) fn by_event(mut self, words: &str) -> Self {
+        self.by_event.push(words.to_owned());
         self
     }
 
@@ -142,6 +150,10 @@ fn judge_one(truth: &Truth, answer: &Value, is_whole: bool) -> (Worth, String) {
     }
     if is_certain && truth.is_claimed {
         return (Worth::Wrong, "certain by a claim".to_owned());
+    }
+    let mut by_event = truth.by_event.iter();
+    if is_certain && by_event.any(|words| contains(sentence, words)) {
+        return (Worth::Wrong, "certain by an Event".to_owned());
     }
     for lie in &truth.lies {
         if (is_whole || is_certain) && said.iter().any(|text| contains(text, lie)) {

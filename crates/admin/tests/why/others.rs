@@ -86,7 +86,7 @@ fn a_set_that_is_refused_its_machines_is_told() {
         "involvedObject": { "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": name, "namespace": "openshift-machine-api" },
         "reason": "FailedCreate", "message": message, "type": "Warning", "count": 14,
         "firstTimestamp": "2026-08-20T08:00:00Z", "lastTimestamp": "2026-08-20T09:58:00Z" });
-    let found = with("no-instance", &[set, event]);
+    let found = with("no-instance", &[set.clone(), event.clone()]);
     let machines = found["machines"].as_array().unwrap();
     assert_eq!(machines.len(), 2, "{found:#}");
     assert_eq!(
@@ -96,9 +96,60 @@ fn a_set_that_is_refused_its_machines_is_told() {
     assert_eq!(
         machines[1]["sentence"],
         format!(
-            "2 Machines of MachineSet {name} are not made, the last try was 2 minutes ago: skewguard's admission policy refuses it: {message}."
+            "2 Machines of MachineSet {name} are not made, the last try was 2 minutes ago: an Event says: {message}."
         )
     );
+    // Any joined node may write that Event; the set's own status it cannot.
+    assert_eq!(machines[1]["isCertain"], false, "{found:#}");
+    set["status"]["conditions"] = json!([{ "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message,
+        "lastTransitionTime": "2026-08-20T09:58:00Z" }]);
+    let found = with("no-instance", &[set, event]);
+    let set = &found["machines"][1];
+    assert_eq!(
+        (&set["sentence"], &set["isCertain"], &set["proof"]["by"]),
+        (
+            &json!(format!(
+                "2 Machines of MachineSet {name} are not made: skewguard's admission policy refuses it: FailedCreate: {message}."
+            )),
+            &json!(true),
+            &json!(format!(
+                "MachineSet openshift-machine-api/{name}, condition ReplicaFailure"
+            ))
+        )
+    );
+}
+
+/// A cause that is certain by itself is not, as a part of what Events say of other Machines.
+#[test]
+fn a_loop_by_events_is_never_certain() {
+    let set = "c1-x7k2p-worker-us-east-2a";
+    let deleted = |name: &str, at: &str| {
+        let full_name = format!("{set}-{name}");
+        json!({ "apiVersion": "v1", "kind": "Event", "metadata": metadata("openshift-machine-api", name), "type": "Normal",
+            "involvedObject": { "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "name": full_name, "namespace": "openshift-machine-api" },
+            "reason": "MachineDeleted", "firstTimestamp": at, "lastTimestamp": at,
+            "message": format!("Machine openshift-machine-api/workers/{full_name}/ has been remediated by requesting to delete Machine object") })
+    };
+    let before = [
+        deleted("aaaaa", "2026-08-20T09:00:00Z"),
+        deleted("bbbbb", "2026-08-20T09:30:00Z"),
+    ];
+    for (events, stage, is_certain) in [
+        (&[][..], "NoInstance", true),
+        (&before, "BeingRemade", false),
+    ] {
+        let found = with("no-instance", events);
+        let machine = only(&found);
+        assert_eq!(
+            (
+                &machine["stage"],
+                &machine["isCertain"],
+                machine["proof"].is_null()
+            ),
+            (&json!(stage), &json!(is_certain), !is_certain),
+            "{machine:#}"
+        );
+    }
 }
 
 /// `api/core/v1beta2`: seconds, below `checks`.

@@ -60,11 +60,10 @@ fn create_failed(cluster: &mut Cluster) -> Truth {
     Truth::new("create-failed", &born.name, NONE).word(&[message, reason])
 }
 
-/// The provider's error is in its condition and Events; the controller goes on.
+/// The provider's error is in its Events, and perhaps in its condition; the controller goes on.
 fn create_is_tried_again(cluster: &mut Cluster) -> Truth {
     let born = cluster.waiting();
-    let machine = cluster.machine_without_instance(&born);
-    cluster.objects.push(machine);
+    let mut machine = cluster.machine_without_instance(&born);
     let url = cluster.secret_url();
     let message = format!(
         "error creating instance: RequestLimitExceeded: Request limit exceeded. (POST {url})"
@@ -77,9 +76,19 @@ fn create_is_tried_again(cluster: &mut Cluster) -> Truth {
     );
     let at = cluster.now - cluster.dice.range(1, 9) * MINUTE;
     cluster.event(about, at, "FailedCreate", &message, "machine-controller");
-    Truth::new("create-is-tried-again", &born.name, NONE)
+    let truth = Truth::new("create-is-tried-again", &born.name, NONE)
         .word(&["RequestLimitExceeded"])
-        .lie(DELETE)
+        .lie(DELETE);
+    let is_in_status = cluster.dice.percent(50);
+    if is_in_status {
+        machine["status"]["providerStatus"] = json!({ "conditions": [{ "type": "MachineCreation", "status": "False", "reason": "MachineCreationFailed",
+            "message": message, "lastTransitionTime": stamp(at) }] });
+    }
+    cluster.objects.push(machine);
+    match is_in_status {
+        true => truth,
+        false => truth.by_event("RequestLimitExceeded"),
+    }
 }
 
 fn with_state(cluster: &mut Cluster, fate: &'static str, state: &str) -> Truth {
@@ -197,7 +206,9 @@ fn set_makes_none(cluster: &mut Cluster) -> Truth {
     );
     let at = cluster.now - cluster.dice.range(1, 20) * MINUTE;
     cluster.event(about, at, "FailedCreate", message, "machineset-controller");
-    Truth::new("set-makes-none", &name, NONE).word(&["exceeded quota"])
+    Truth::new("set-makes-none", &name, NONE)
+        .word(&["exceeded quota"])
+        .by_event("exceeded quota")
 }
 
 fn no_free_host(cluster: &mut Cluster) -> Truth {
