@@ -16,6 +16,7 @@ pub mod lint;
 pub(crate) mod operator;
 pub mod render;
 pub(crate) mod schema;
+pub(crate) mod template;
 #[cfg(test)]
 #[allow(
     dead_code,

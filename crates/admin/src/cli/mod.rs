@@ -14,7 +14,7 @@ mod why;
 pub use skewguard_core::command::{Exit, Io};
 
 pub use crate::forms::terminal::Terminal;
-use crate::lint::{INVALID, OLD_RELEASES_REFUSED, Severity, lint};
+use crate::lint::{INVALID, Rule, Severity, lint};
 use crate::policy::MAX_BYTES;
 use crate::policy::fields::KIND;
 use crate::render::size::figure;
@@ -229,7 +229,7 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
     let bytes = read_policy(path).map_err(|error| format!("--policy {file}: {error}"))?;
     let mut report = lint(&bytes);
     if report.is_misread() {
-        report.forget(OLD_RELEASES_REFUSED);
+        report.forget(Rule::OldReleasesRefused);
         let errors: String = report
             .findings
             .iter()
@@ -265,7 +265,7 @@ fn read_policy(path: &Path) -> Result<Vec<u8>, String> {
 fn unreadable(bytes: &[u8]) -> Option<String> {
     let report = lint(bytes);
     let mut findings = report.findings.iter();
-    let finding = findings.find(|finding| INVALID.contains(&finding.mistake))?;
+    let finding = findings.find(|finding| finding.is_of(&INVALID))?;
     let (line, column) = (finding.line, finding.column);
     Some(format!(
         "line {line}, column {column}: {}; {}",

@@ -1,8 +1,9 @@
 //! `deniedVersions`: entries that deny nothing, everything, or what another entry denies already.
 
-use super::Lint;
+use super::{Lint, Rule, Severity};
 use crate::policy::fields::DENIED;
 use crate::policy::json::Located;
+use crate::template::Holes;
 use crate::version::ImageVersion;
 use std::collections::HashSet;
 
@@ -15,7 +16,7 @@ pub(super) fn list(lint: &mut Lint, at: &Located<'_>, alone: bool) {
         return;
     };
     if entries.len() == 0 && !alone {
-        lint.warning(at, "NoEffect", "is empty: it denies nothing", "remove it");
+        lint.say(at, Rule::DeniesNothing, &[]);
     }
     let mut seen = HashSet::new();
     for entry in entries {
@@ -29,8 +30,7 @@ pub(super) fn list(lint: &mut Lint, at: &Located<'_>, alone: bool) {
         };
         if denies_some(lint, &version, &written) {
             if is_denied(&seen, &written) {
-                let message = format!("{} is denied by an entry above", version.shown());
-                lint.warning(&version, "NoEffect", message, "remove it");
+                lint.say(&version, Rule::DeniedAbove, &[]);
             }
             seen.insert(written);
         }
@@ -39,57 +39,22 @@ pub(super) fn list(lint: &mut Lint, at: &Located<'_>, alone: bool) {
 
 /// Checks one entry; whether it denies some versions, but not all.
 fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
-    const HELP: &str = "write a whole version, or its beginning followed by *";
-    const ONE_STAR: &str = "matches no version: a * matches only at the end, and only once";
-    const INSPECT: &str = "`oc skewguard inspect` decodes versions";
-    let errors = lint.report.errors;
-    let never = |lint: &mut Lint, why: &str, help: &str| {
-        lint.error(at, "NeverMatches", format!("{} {why}", at.shown()), help)
+    let beginning = written.strip_suffix('*');
+    let rule = match beginning {
+        Some("") => Rule::DeniesEverything,
+        None if written.is_empty() => Rule::DeniesNoVersion,
+        beginning if beginning.unwrap_or(written).contains('*') => Rule::StarWithin,
+        Some(beginning) if !is_beginning(beginning) => Rule::NoBeginning,
+        Some(beginning) if !beginning.contains('.') => Rule::EndsWithinNumber,
+        Some(_) => return true,
+        None if ImageVersion::parse(written).is_known() => return true,
+        None if is_beginning(written) => Rule::NotWhole,
+        None => Rule::DeniesUnknown,
     };
-    match written.strip_suffix('*') {
-        Some("") => {
-            let message = "\"*\" denies every version: every node is refused";
-            lint.error(
-                at,
-                "MatchesEverything",
-                message,
-                "name the versions that are meant",
-            );
-        }
-        None if written.is_empty() => never(lint, "matches no version", HELP),
-        beginning if beginning.unwrap_or(written).contains('*') => never(lint, ONE_STAR, HELP),
-        Some(beginning) if !is_beginning(beginning) => {
-            never(lint, "is the beginning of no version", INSPECT)
-        }
-        Some(beginning) if !beginning.contains('.') => {
-            let message = format!(
-                "{} ends within a number and denies more than one release",
-                at.shown()
-            );
-            lint.warning(
-                at,
-                "MatchesEverything",
-                message,
-                format!("write \"{beginning}.*\" if {beginning} is meant"),
-            );
-        }
-        None if !ImageVersion::parse(written).is_known() && is_beginning(written) => {
-            never(
-                lint,
-                "is not a whole version and matches none",
-                &format!("write \"{written}*\" for all that begin with it"),
-            );
-        }
-        None if !ImageVersion::parse(written).is_known() => {
-            let message = format!(
-                "{} follows no known scheme; only an image of exactly this version is denied",
-                at.shown()
-            );
-            lint.warning(at, "VersionNotUnderstood", message, INSPECT);
-        }
-        _ => {}
-    }
-    lint.report.errors == errors
+    let beginning = beginning.unwrap_or_default();
+    let holes: &Holes<'_> = &[("written", &written), ("beginning", &beginning)];
+    lint.say(at, rule, holes);
+    rule.severity(lint.enforces) == Severity::Warning
 }
 
 /// Tells whether a version of a known scheme can begin like this: it can if the end of some real

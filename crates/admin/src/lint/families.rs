@@ -1,11 +1,11 @@
 //! The rules of a limit for images of one family: Fedora CoreOS, CentOS Stream CoreOS.
 
-use super::Lint;
 use super::published::{self, BoundKind};
-use super::wording::not_a_version;
+use super::{Lint, Rule};
 use crate::policy::VersionBound;
 use crate::policy::fields::{self, version_bound};
 use crate::policy::json::{Located, Object};
+use crate::template::Holes;
 use crate::version::{ImageVersion, OsFamily, compare_rhel};
 use std::cmp::Ordering;
 
@@ -67,13 +67,8 @@ pub(super) fn minima(lint: &mut Lint, limit: &Object<'_>) {
             OsFamily::Rhcos => "every image".to_owned(),
             _ => format!("every image of {}", family.name()),
         };
-        let message = format!(
-            "the minimum {} is above the maximum {}: {images} is refused",
-            minimum.shown(),
-            maximum.shown()
-        );
-        let help = "exchange them, or remove one";
-        lint.error(&minimum, "MinimumAboveMaximum", message, help);
+        let holes: &Holes<'_> = &[("maximum", &maximum.shown()), ("images", &images)];
+        lint.say(&minimum, Rule::MinimumAboveMaximum, holes);
     }
 }
 
@@ -81,60 +76,46 @@ pub(super) fn minima(lint: &mut Lint, limit: &Object<'_>) {
 pub(super) fn version(lint: &mut Lint, at: &Located<'_>, family: OsFamily) {
     let written = at.string().unwrap_or_default();
     let Some(bound) = version_bound(family, &written) else {
-        let (what, help) = not_of_family(family, &written, at);
-        return not_a_version(lint, at, &what, help);
+        return not_of_family(lint, at, family, &written);
     };
-    let (what, last) = match family {
-        OsFamily::Fcos => ("Fedora", published::newest_fedora()),
-        _ => ("CentOS Stream", LAST_STREAM),
+    let (rule, last) = match family {
+        OsFamily::Fcos => (Rule::NoImagesOfFedora, published::newest_fedora()),
+        _ => (Rule::NoImagesOfStream, LAST_STREAM),
     };
     // What somebody allows may come.
-    let later = if BoundKind::of(at) == BoundKind::Maximum {
-        10
-    } else {
-        0
+    let later = match BoundKind::of(at) {
+        BoundKind::Maximum => 10,
+        _ => 0,
     };
     match (bound.release(), bound) {
         (Some(release), _) if release.major > last.saturating_add(later) => {
-            published::no_images(lint, at, &format!("{what} {}", release.major), help(family));
+            lint.say(at, rule, &[("release", &release.major)]);
         }
         (_, VersionBound::Image(image)) => published::later(lint, at, &image, family.name()),
         _ => {}
     }
 }
 
-/// Describes a value that is not of the family, and the remedy.
-fn not_of_family(family: OsFamily, written: &str, at: &Located<'_>) -> (String, String) {
-    let other = ImageVersion::parse(written).os_family();
-    let (what, other) = match other {
-        Some(other) if other == family => (
-            "is a developer's build without stream or number".to_owned(),
-            None,
-        ),
-        Some(other) => (format!("is a version of {}", other.name()), Some(other)),
-        None if version_bound(OsFamily::Rhcos, written).is_none() => {
-            ("follows no known scheme".to_owned(), None)
-        }
+/// Reports a value that is not of the family.
+fn not_of_family(lint: &mut Lint, at: &Located<'_>, family: OsFamily, written: &str) {
+    let of = ImageVersion::parse(written).os_family();
+    let is_rhel = version_bound(OsFamily::Rhcos, written).is_some();
+    let of_rhel = is_rhel.then_some(OsFamily::Rhcos);
+    let what = match of {
+        Some(of) if of == family => "is a developer's build without stream or number".to_owned(),
+        Some(of) => format!("is a version of {}", of.name()),
+        None if !is_rhel => "follows no known scheme".to_owned(),
         None if family == OsFamily::Scos => {
-            let what = "is a RHEL release, and CentOS Stream has no minors";
-            (what.to_owned(), Some(OsFamily::Rhcos))
+            "is a RHEL release, and CentOS Stream has no minors".to_owned()
         }
-        None => ("is a RHEL release".to_owned(), Some(OsFamily::Rhcos)),
+        None => "is a RHEL release".to_owned(),
     };
-    let help = match other.and_then(|other| family_field(other, at)) {
-        Some(field) => format!("{}, or use {field}", help(family)),
-        None => help(family).to_owned(),
+    let other = of.or(of_rhel).filter(|other| *other != family);
+    let field = other.and_then(|other| family_field(other, at));
+    let instead = field.map_or_else(String::new, |field| format!(", or use {field}"));
+    let rule = match family {
+        OsFamily::Fcos => Rule::NotFCOS,
+        _ => Rule::NotSCOS,
     };
-    (what, help)
-}
-
-fn help(family: OsFamily) -> &'static str {
-    match family {
-        OsFamily::Fcos => {
-            "write a version of Fedora CoreOS, such as \"39.20231101.3.0\", or a Fedora release, such as \"39\""
-        }
-        _ => {
-            "write a version of SCOS, such as \"9.0.20250510-0\", or a CentOS Stream release, such as \"9\""
-        }
-    }
+    lint.say(at, rule, &[("what", &what), ("instead", &instead)]);
 }

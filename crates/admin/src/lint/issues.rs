@@ -5,11 +5,12 @@ use super::published;
 use super::shape::Shape;
 use super::starter;
 use super::today::{self, Difference};
-use super::wording::{has_typo, missing, not_a_version};
-use super::{KNOWN_ISSUE_MISSING, Lint};
+use super::wording::{has_typo, missing};
+use super::{Lint, Rule};
 use crate::policy::fields::{IMAGES, KNOWN_ISSUE, WHEN};
 use crate::policy::json::Located;
 use crate::policy::{MAX_ISSUES, ReleaseRange};
+use crate::template::Holes;
 use crate::verdict::ISSUES_NAMED as NAMED;
 use std::collections::HashSet;
 
@@ -17,28 +18,21 @@ pub(super) fn list(lint: &mut Lint, at: &Located<'_>) {
     let Some(items) = at.items() else {
         return;
     };
-    const HELP: &str = "remove those of releases that are past";
-    // An empty list is the opt-out.
-    let is_empty = items.len() == 0;
-    if items.len() > MAX_ISSUES {
-        let message = format!(
-            "there are {} known issues: a node reads the first {MAX_ISSUES}",
-            items.len()
-        );
-        lint.error(at, "TooLarge", message, HELP);
+    let count = items.len();
+    if count > MAX_ISSUES {
+        let holes: &Holes<'_> = &[("count", &count), ("most", &MAX_ISSUES)];
+        lint.say(at, Rule::TooManyIssues, holes);
     }
-    if items.len() > NAMED {
-        let message = format!(
-            "there are {} known issues: a verdict names {NAMED} that a node has, and counts the others",
-            items.len()
-        );
-        lint.warning(at, "TooLarge", message, HELP);
+    if count > NAMED {
+        let holes: &Holes<'_> = &[("count", &count), ("most", &NAMED)];
+        lint.say(at, Rule::UnnamedIssues, holes);
     }
     let mut ids = HashSet::new();
     for item in items {
         issue(lint, &item, &mut ids);
     }
-    if !is_empty {
+    // An empty list is the opt-out.
+    if count > 0 {
         missing_issues(lint, at, &ids);
     }
 }
@@ -60,12 +54,8 @@ pub(super) fn missing_issues(lint: &mut Lint, at: &Located<'_>, ids: &HashSet<St
     if shipped.is_empty() {
         return;
     }
-    let message = format!(
-        "the policy lacks known issues that this version of skewguard ships: {}",
-        shipped.join(", ")
-    );
-    let help = "add them from `oc skewguard policy known-issues`; \"knownIssues\": [] opts out";
-    lint.warning(at, KNOWN_ISSUE_MISSING, message, help);
+    let issues = shipped.join(", ");
+    lint.say(at, Rule::KnownIssueMissing, &[("issues", &issues)]);
 }
 
 fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {
@@ -83,22 +73,16 @@ fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {
         && let Some(id) = at.string()
         && !ids.insert(id)
     {
-        let message = format!("duplicate id {}", at.shown());
-        lint.warning(&at, "NoEffect", message, "remove one, or rename it");
+        lint.say(&at, Rule::DuplicateIssue, &[]);
     }
     if let Some(at_id) = issue.get("id")
         && let Some(difference) = today::difference_at(at)
     {
-        let (mistake, then) = match difference {
-            Difference::Fields(_) => (
-                "KnownIssueDiffers",
-                "takes today's entry; one of your own needs another id",
-            ),
-            Difference::Withdrawn(_) => ("KnownIssueWithdrawn", "removes it"),
+        let rule = match difference {
+            Difference::Fields(_) => Rule::KnownIssueDiffers,
+            Difference::Withdrawn(_) => Rule::KnownIssueWithdrawn,
         };
-        let message = format!("{} {}", at_id.shown(), difference.says());
-        let help = format!("`oc skewguard policy refresh` {then}");
-        lint.warning(&at_id, mistake, message, help);
+        lint.say(&at_id, rule, &[("difference", &difference.says())]);
     }
     let images = issue.get("images").and_then(|at| at.object(IMAGES).ok());
     if let Some(at) = images.and_then(|images| images.get("belowOCPVersion"))
@@ -110,13 +94,9 @@ fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {
 
 /// Checks a range of releases.
 pub(super) fn release_range(lint: &mut Lint, at: &Located<'_>) {
-    const HELP: &str = "write a range of releases, such as \">=4.16.0 <4.16.3\"";
     match ReleaseRange::parse(&at.string().unwrap_or_default()) {
-        None => not_a_version(lint, at, "is not a range of releases", HELP),
-        Some(range) if range.is_empty() => {
-            let message = format!("no release is in {}", at.shown());
-            lint.error(at, "NeverMatches", message, HELP);
-        }
+        None => lint.say(at, Rule::NotARange, &[]),
+        Some(range) if range.is_empty() => lint.say(at, Rule::EmptyRange, &[]),
         Some(_) => {}
     }
 }

@@ -2,11 +2,12 @@
 
 use super::bounds::{self, FIRST_UNNAMED, NO_OCP_MAJOR, minor};
 use super::machine::machine;
-use super::wording::{has_typo, not_a_version};
-use super::{Lint, denied, families};
+use super::wording::has_typo;
+use super::{Lint, Rule, denied, families};
 use crate::policy::LimitRelease;
 use crate::policy::fields;
 use crate::policy::json::{Field, Located, Object};
+use crate::template::Holes;
 use crate::text::is_dns_name;
 use crate::verdict::Reason;
 use crate::verdict::words::About;
@@ -54,33 +55,21 @@ pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<LimitScope<'
 }
 
 fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {
-    const HELP: &str =
-        "write x.y, such as \"4.21\", or x.y.z for that one release; leave it out for any";
-    let exact = match *value {
-        None if at.string().is_none() => return,
-        None => return not_a_version(lint, at, "is not an OCP release", HELP),
+    match *value {
+        None if at.string().is_none() => {}
+        None => lint.say(at, Rule::NotAnOCPTarget, &[]),
         Some(release) if minor(release).major >= NO_OCP_MAJOR => {
-            let message = format!(
-                "{} looks like a RHEL release: no OCP target matches it",
-                at.shown()
-            );
-            let help = "write the OCP release of the cluster, such as \"4.21\"";
-            return lint.error(at, "NeverMatches", message, help);
+            lint.say(at, Rule::RHELTarget, &[]);
         }
-        Some(LimitRelease::Minor(_)) => return,
-        Some(LimitRelease::Exact(exact)) => exact,
-    };
-    if exact.minor < FIRST_NAMED {
-        let message = format!(
-            "clusters before OCP {FIRST_NAMED} do not tell their nodes their release: {exact} never matches"
-        );
-        lint.error(at, "NeverMatches", message, "leave release out");
-    } else if exact.patch == 0 {
-        let minor = exact.minor;
-        let message =
-            format!("{exact} is that one release with its pre-releases, not all of {minor}");
-        let help = format!("write \"{minor}\" if that is meant");
-        lint.warning(at, "ExactRelease", message, help);
+        Some(LimitRelease::Exact(exact)) if exact.minor < FIRST_NAMED => {
+            let holes: &Holes<'_> = &[("first", &FIRST_NAMED), ("exact", &exact)];
+            lint.say(at, Rule::UnnamedTarget, holes);
+        }
+        Some(LimitRelease::Exact(exact)) if exact.patch == 0 => {
+            let holes: &Holes<'_> = &[("exact", &exact), ("minor", &exact.minor)];
+            lint.say(at, Rule::ExactRelease, holes);
+        }
+        Some(_) => {}
     }
 }
 
@@ -93,12 +82,14 @@ fn pools(lint: &mut Lint, at: &Located<'_>) {
         let Some(pool) = item.string() else {
             continue;
         };
-        if !seen.insert(pool.clone()) {
-            let message = format!("{} is named twice", item.shown());
-            lint.warning(&item, "NoEffect", message, "remove it");
-        } else {
-            pool_name(lint, &item, &pool);
+        if seen.contains(&pool) {
+            lint.say(&item, Rule::NamedTwice, &[]);
+        } else if !is_dns_name(&pool, 253) {
+            lint.say(&item, Rule::NotAPool, &[]);
+        } else if !POOLS.contains(&&*pool) {
+            lint.say(&item, Rule::CustomPool, &[]);
         }
+        seen.insert(pool);
     }
 }
 
@@ -110,25 +101,6 @@ pub(crate) fn meant_pool(name: &str) -> Option<String> {
     (meant != name).then_some(meant)
 }
 
-fn pool_name(lint: &mut Lint, at: &Located<'_>, pool: &str) {
-    if !is_dns_name(pool, 253) {
-        let message = format!("{} cannot be the name of a MachineConfigPool", at.shown());
-        lint.error(
-            at,
-            "NeverMatches",
-            message,
-            "pools are named in lower case; see `oc get machineconfigpools`",
-        );
-    } else if !POOLS.contains(&pool) {
-        let message = format!(
-            "nodes of custom pool {} boot with /config/worker, and match \"worker\", unless their user-data names the pool",
-            at.shown()
-        );
-        let help = "keep it only if the user-data names the pool (/config/POOL), as OCP 4.22 and later support it; else write \"worker\"";
-        lint.warning(at, "CustomPool", message, help);
-    }
-}
-
 fn rules(lint: &mut Lint, limit: &Object<'_>, release: Option<LimitRelease>, several_pools: bool) {
     let rules = fields::rules().iter().copied();
     let present: Vec<&str> = rules.filter(|rule| limit.get(rule).is_some()).collect();
@@ -136,9 +108,7 @@ fn rules(lint: &mut Lint, limit: &Object<'_>, release: Option<LimitRelease>, sev
         if has_typo(limit, fields::LIMIT) {
             return;
         }
-        let message = "the limit sets no rule: its nodes stay undetermined";
-        let help = "add a rule, or remove the limit; \"deniedVersions\": [] allows every version that is understood";
-        return lint.error(&limit.at, "NoRules", message, help);
+        return lint.say(&limit.at, Rule::NoRules, &[]);
     }
     bounds::versions(lint, limit, release, several_pools);
     families::minima(lint, limit);
@@ -155,7 +125,6 @@ fn is_about_machine(field: &str) -> bool {
 
 /// Checks that images which do not name their OCP release can be judged.
 fn only_ocp_rules(lint: &mut Lint, object: &Object<'_>, present: &[&str]) {
-    const HELP: &str = "add minimumRHCOSVersion, such as \"9.2\"";
     const OCP_RULES: [&str; 2] = ["minimumOCPVersion", "maximumReleasesBehind"];
     let present = present.iter().copied();
     let image_rules: Vec<&str> = present.filter(|rule| !is_about_machine(rule)).collect();
@@ -163,16 +132,16 @@ fn only_ocp_rules(lint: &mut Lint, object: &Object<'_>, present: &[&str]) {
     if image_rules.is_empty() || !image_rules.iter().all(|rule| OCP_RULES.contains(rule)) {
         return;
     }
+    let rule = match lint.refuses_undetermined {
+        true => Rule::OnlyOCPRulesRefuse,
+        false => Rule::OnlyOCPRules,
+    };
     let rules = image_rules.join(" and ");
-    let message = format!(
-        "images from OCP {FIRST_UNNAMED} on do not name their OCP release: {rules} cannot judge them"
+    lint.say(
+        &object.at,
+        rule,
+        &[("first", &FIRST_UNNAMED), ("rules", &rules)],
     );
-    if lint.refuses_undetermined {
-        let message = format!("{message}, and onUndetermined refuses them all");
-        lint.error(&object.at, "OnlyOCPRules", message, HELP);
-    } else {
-        lint.warning(&object.at, "OnlyOCPRules", message, HELP);
-    }
 }
 
 /// Checks that images of other families can be judged, where they are refused if they cannot.
@@ -182,18 +151,11 @@ fn only_one_family(lint: &mut Lint, object: &Object<'_>, image_rules: &[&str]) {
     let Some(families) = families.filter(|families| !families.is_empty()) else {
         return;
     };
-    let others: Vec<&str> = OsFamily::ALL
-        .into_iter()
-        .filter(|family| !families.contains(family))
-        .map(OsFamily::name)
-        .collect();
+    let others = OsFamily::ALL.into_iter();
+    let others = others.filter(|family| !families.contains(family));
+    let others: Vec<&str> = others.map(OsFamily::name).collect();
     if lint.refuses_undetermined && !others.is_empty() {
         let others = others.join(" and ");
-        let message = format!(
-            "no rule of the limit can judge an image of {others}, and onUndetermined refuses them all"
-        );
-        let help =
-            "if the cluster has such images, add a rule for them: rhelMajors judges RHCOS and SCOS";
-        lint.warning(&object.at, "OnlyOneFamily", message, help);
+        lint.say(&object.at, Rule::OnlyOneFamily, &[("others", &others)]);
     }
 }

@@ -9,6 +9,7 @@ mod families;
 mod issues;
 mod limit;
 mod machine;
+mod mistake;
 mod own_release;
 mod policy;
 mod published;
@@ -20,24 +21,22 @@ mod wording;
 
 use crate::policy::MAX_BYTES;
 use crate::policy::json::{Located, line_and_column};
+use crate::template::Holes;
 use crate::text;
 use crate::yaml;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use shape::Shape;
+use std::fmt::Display;
+use wording::consequence;
 
 pub(crate) use limit::meant_pool;
-pub(crate) use own_release::OLD_RELEASES_REFUSED;
-use own_release::OWN_RELEASE_REFUSED;
-
-/// The mistake of a policy that lacks known issues: advice from one release of this program, while
-/// all others are about the policy alone.
-pub(crate) const KNOWN_ISSUE_MISSING: &str = "KnownIssueMissing";
+pub(crate) use mistake::Rule;
 
 /// At most this many mistakes are named.
 const MAX_MISTAKES: usize = 100;
 
 /// Severity of a mistake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub(crate) enum Severity {
     /// The policy, or a part of it, does not do what it says.
     Error,
@@ -65,6 +64,11 @@ pub(crate) struct LintFinding {
 }
 
 impl LintFinding {
+    /// Tells whether it is a mistake of one of these rules.
+    pub(crate) fn is_of(&self, rules: &[Rule]) -> bool {
+        rules.iter().any(|rule| rule.mistake() == self.mistake)
+    }
+
     /// For a person: two lines, as compilers write them.
     pub(crate) fn shown(&self, file: &str) -> String {
         let Self {
@@ -97,46 +101,42 @@ pub(crate) struct LintReport {
 }
 
 impl LintReport {
-    fn count(&mut self, severity: Severity) {
+    fn count(&mut self, severity: Severity) -> &mut usize {
         match severity {
-            Severity::Error => self.errors += 1,
-            Severity::Warning => self.warnings += 1,
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
         }
     }
 
-    /// Leaves a mistake out, where more is known.
-    pub(crate) fn forget(&mut self, mistake: &str) {
-        let is_it = |finding: &LintFinding| finding.mistake == mistake;
-        for finding in self.findings.iter().filter(|finding| is_it(finding)) {
-            match finding.severity {
-                Severity::Error => self.errors -= 1,
-                Severity::Warning => self.warnings -= 1,
-            }
+    /// Adds what is wrong with the policy for a cluster.
+    pub(crate) fn extend(&mut self, findings: impl Iterator<Item = LintFinding>) {
+        for finding in findings {
+            *self.count(finding.severity) += 1;
+            self.findings.push(finding);
         }
-        self.findings.retain(|finding| !is_it(finding));
+        self.findings.truncate(MAX_MISTAKES);
+    }
+
+    /// Leaves mistakes of a rule out, where more is known.
+    pub(crate) fn forget(&mut self, rule: Rule) {
+        let is_it = |finding: &mut LintFinding| finding.is_of(&[rule]);
+        let found: Vec<_> = self.findings.extract_if(.., is_it).collect();
+        for LintFinding { severity, .. } in found {
+            *self.count(severity) -= 1;
+        }
     }
 
     /// Tells whether nodes would ignore parts of the policy.
     pub(crate) fn is_misread(&self) -> bool {
-        self.has_errors_beside(&[OWN_RELEASE_REFUSED, OLD_RELEASES_REFUSED])
+        self.has_errors_beside(&[Rule::OwnReleaseRefused, Rule::OldReleasesRefused])
     }
 
-    /// Tells whether there are errors beside these mistakes.
-    pub(crate) fn has_errors_beside(&self, mistakes: &[&str]) -> bool {
+    /// Tells whether there are errors beside those of these rules.
+    pub(crate) fn has_errors_beside(&self, rules: &[Rule]) -> bool {
         let is_one = |finding: &&LintFinding| {
-            finding.severity == Severity::Error && mistakes.contains(&finding.mistake)
+            finding.severity == Severity::Error && finding.is_of(rules)
         };
         self.errors > self.findings.iter().filter(is_one).count()
-    }
-
-    /// Adds what is wrong with the policy for a cluster.
-    pub(crate) fn add(&mut self, findings: impl Iterator<Item = LintFinding>) {
-        for finding in findings {
-            self.count(finding.severity);
-            if self.findings.len() < MAX_MISTAKES {
-                self.findings.push(finding);
-            }
-        }
     }
 }
 
@@ -145,36 +145,21 @@ pub(crate) fn lint(bytes: &[u8]) -> LintReport {
     if bytes.len() as u64 > MAX_BYTES {
         return too_large("the file");
     }
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
+    match std::str::from_utf8(bytes) {
+        Ok(text) if yaml::looks_like_yaml(text) => lint_yaml(text),
+        Ok(text) => lint_json(text),
         Err(error) => {
-            let valid = bytes
-                .get(..error.valid_up_to())
-                .and_then(|valid| std::str::from_utf8(valid).ok())
-                .unwrap_or_default();
-            let at = line_and_column(valid, valid.len());
-            return whole_file(
-                "InvalidJSON",
-                at,
-                "the file is not UTF-8 from here on".to_owned(),
-                "save it as UTF-8",
-            );
+            let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+            whole_file(Rule::NotUTF8, line_and_column(valid, error.valid_up_to()), &[])
         }
-    };
-    if yaml::looks_like_yaml(text) {
-        return lint_yaml(text);
     }
-    lint_json(text)
 }
 
 /// The mistakes of the JSON that nodes get of it, by their places in the YAML.
 fn lint_yaml(text: &str) -> LintReport {
     let source = match yaml::convert(text) {
         Ok(source) => source,
-        Err(yaml::Broken { place, what }) => {
-            let message = format!("the file {what}");
-            return whole_file("InvalidYAML", place, message, yaml_help(&what));
-        }
+        Err(yaml::Broken { place, what }) => return broken(Rule::NotYAML, place, &what, yaml_help(&what)),
     };
     if source.json.len() as u64 > MAX_BYTES {
         return too_large("the policy, as JSON,");
@@ -186,6 +171,7 @@ fn lint_yaml(text: &str) -> LintReport {
     report
 }
 
+/// The remedy for a mistake of YAML, by a word of what is said of it.
 fn yaml_help(what: &str) -> &'static str {
     const HELPS: [(&str, &str); 8] = [
         ("tabs", "indent with spaces"),
@@ -208,60 +194,42 @@ fn yaml_help(what: &str) -> &'static str {
 }
 
 /// Mistakes of a file that is neither JSON nor YAML.
-pub(crate) const INVALID: [&str; 2] = ["InvalidJSON", "InvalidYAML"];
+pub(crate) const INVALID: [Rule; 2] = [Rule::NotJSON, Rule::NotYAML];
 
 const CORRECT: &str = "correct it; nothing else is checked before that";
 const START: &str = "`oc skewguard policy init` writes a policy to start from";
 
 fn too_large(what: &str) -> LintReport {
-    let message =
-        format!("{what} is larger than the {MAX_BYTES} bytes that a node reads of a policy");
-    whole_file(
-        "TooLarge",
-        (1, 1),
-        message,
-        "remove what is not the policy, or shorten the lists",
-    )
+    whole_file(Rule::TooLargeFile, (1, 1), &[("what", &what), ("most", &MAX_BYTES)])
 }
 
 fn lint_json(text: &str) -> LintReport {
-    match Located::whole(text.as_bytes()) {
-        Ok(whole) => {
-            let mut lint = Lint::default();
-            structure::check(&mut lint, &whole, Shape::policy());
-            policy::policy(&mut lint, &whole);
-            own_release::check(&mut lint, &whole, text);
-            let mut report = lint.report;
-            report
-                .findings
-                .sort_by_key(|finding| (finding.line, finding.column, finding.severity));
-            report.findings.truncate(MAX_MISTAKES);
-            report
-        }
+    let whole = match Located::whole(text.as_bytes()) {
+        Ok(whole) => whole,
         Err(error) => {
             // Without " at line L column C", because the finding has both as numbers.
             let why = error.to_string();
-            let why = why
-                .split_once(" at line ")
-                .map_or(why.as_str(), |(why, _)| why);
+            let why = why.split(" at line ").next().unwrap_or_default();
             let at = (error.line().max(1), error.column().max(1));
-            whole_file(
-                "InvalidJSON",
-                at,
-                format!("the file is not JSON: {}", text::printable(why)),
-                json_help(text, at),
-            )
+            return broken(Rule::NotJSON, at, &text::printable(why), json_help(text, at));
         }
-    }
+    };
+    let mut lint = Lint::default();
+    structure::check(&mut lint, &whole, Shape::policy());
+    policy::policy(&mut lint, &whole);
+    own_release::check(&mut lint, &whole, text);
+    let mut report = lint.report;
+    report
+        .findings
+        .sort_by_key(|finding| (finding.line, finding.column, finding.severity));
+    report.findings.truncate(MAX_MISTAKES);
+    report
 }
 
 /// The remedy for the mistakes that people make most often in JSON.
 fn json_help(text: &str, (line, column): (usize, usize)) -> &'static str {
-    let rest = text
-        .lines()
-        .nth(line - 1)
-        .and_then(|line| line.get(column - 1..))
-        .unwrap_or_default();
+    let line = text.lines().nth(line - 1);
+    let rest = line.and_then(|line| line.get(column - 1..)).unwrap_or_default();
     if text.trim().is_empty() {
         START
     } else if text.starts_with('\u{feff}') {
@@ -275,24 +243,13 @@ fn json_help(text: &str, (line, column): (usize, usize)) -> &'static str {
     }
 }
 
-fn whole_file(
-    mistake: &'static str,
-    (line, column): (usize, usize),
-    message: String,
-    help: &str,
-) -> LintReport {
-    let help = help.to_owned();
-    let finding = LintFinding {
-        severity: Severity::Error,
-        mistake,
-        path: String::new(),
-        line,
-        column,
-        message,
-        help,
-    };
+fn broken(rule: Rule, at: (usize, usize), why: &str, help: &str) -> LintReport {
+    whole_file(rule, at, &[("why", &why), ("help", &help)])
+}
+
+fn whole_file(rule: Rule, at: (usize, usize), holes: &Holes<'_>) -> LintReport {
     LintReport {
-        findings: vec![finding],
+        findings: vec![rule.finding("", at, holes)],
         errors: 1,
         warnings: 0,
     }
@@ -304,50 +261,24 @@ struct Lint {
     report: LintReport,
     /// `onUndetermined` is `Refuse`.
     refuses_undetermined: bool,
+    /// `mode` is `Enforce`.
+    enforces: bool,
 }
 
 impl Lint {
-    fn error(
-        &mut self,
-        at: &Located<'_>,
-        mistake: &'static str,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.add(Severity::Error, at, mistake, message.into(), help.into());
-    }
-
-    fn warning(
-        &mut self,
-        at: &Located<'_>,
-        mistake: &'static str,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.add(Severity::Warning, at, mistake, message.into(), help.into());
-    }
-
-    fn add(
-        &mut self,
-        severity: Severity,
-        at: &Located<'_>,
-        mistake: &'static str,
-        message: String,
-        help: String,
-    ) {
-        self.report.count(severity);
+    /// Says of a part of the policy what the rule has for it.
+    fn say(&mut self, at: &Located<'_>, rule: Rule, holes: &Holes<'_>) {
+        let severity = rule.severity(self.enforces);
+        *self.report.count(severity) += 1;
         // Keeps more than are shown, because checks do not run in the order of the file and the
         // first in the file are shown.
         if self.report.findings.len() < 10 * MAX_MISTAKES {
-            let (line, column) = at.line_and_column();
+            let (shown, then) = (at.shown(), consequence(&at.path));
+            let own: [(&str, &dyn Display); 2] = [("at", &shown), ("then", &then)];
+            let finding = rule.finding(&at.path, at.line_and_column(), &[&own, holes].concat());
             self.report.findings.push(LintFinding {
                 severity,
-                mistake,
-                path: at.path.clone(),
-                line,
-                column,
-                message,
-                help,
+                ..finding
             });
         }
     }

@@ -2,26 +2,17 @@
 
 use super::bounds::minor;
 use super::published::NEWEST_RELEASES;
-use super::{Lint, Severity};
+use super::{Lint, Rule};
 use crate::data::{PUBLISHED, is_of_release};
 use crate::policy::json::Located;
 use crate::policy::{Circumstances, Limit, Mode, Policy, choose_for, parse};
+use crate::template::Holes;
 use crate::verdict::{
     BootImage, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput, decide,
 };
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
-
-/// A limit without release refuses every boot image of releases that it is for. Nodes that do not
-/// know their release may be meant, so that the policy is put on nodes all the same.
-pub(crate) const OLD_RELEASES_REFUSED: &str = "OldReleasesRefused";
-
-/// A limit refuses every boot image of its own release.
-pub(crate) const OWN_RELEASE_REFUSED: &str = "OwnReleaseRefused";
-
-/// A limit refuses every boot image of later releases, for which the policy has no other.
-const LATER_RELEASES_REFUSED: &str = "LaterReleasesRefused";
 
 /// Before this release no node knows its own.
 const FIRST: OcpMinor = OcpMinor { major: 4, minor: 8 };
@@ -77,40 +68,27 @@ pub(super) fn check(lint: &mut Lint, whole: &Located<'_>, json: &str) {
     let Some(items) = limits.as_ref().and_then(Located::items) else {
         return;
     };
+    lint.enforces = policy.mode == Mode::Enforce;
     for (index, at) in items.enumerate() {
         let releases = refused(&policy, index);
         let is_said = lint.report.findings.iter().any(|finding| {
-            ["MinimumAboveRelease", "NewerThanPublished"].contains(&finding.mistake)
+            finding.is_of(&[Rule::OCPAboveTarget, Rule::NewerThanPublished])
                 && finding.path.starts_with(&format!("{}.", at.path))
         });
         if releases.is_empty() || is_said {
             continue;
         }
-        let of = if releases.len() == 1 { "it" } else { "them" };
-        let message = format!(
-            "the limit applies to {} and refuses every boot image published for {of}",
-            ranges(&releases)
-        );
         let own = policy.limits.get(index).and_then(|limit| limit.release);
-        let (mistake, help) = match own.map(minor) {
-            None => (OLD_RELEASES_REFUSED, GIVE_A_RELEASE),
-            Some(own) if releases.contains(&own) => (OWN_RELEASE_REFUSED, LOOSEN),
-            Some(_) => (LATER_RELEASES_REFUSED, ADD_A_LIMIT),
+        let rule = match own.map(minor) {
+            None => Rule::OldReleasesRefused,
+            Some(own) if releases.contains(&own) => Rule::OwnReleaseRefused,
+            Some(_) => Rule::LaterReleasesRefused,
         };
-        let is_error = policy.mode == Mode::Enforce && mistake != LATER_RELEASES_REFUSED;
-        let severity = match is_error {
-            true => Severity::Error,
-            false => Severity::Warning,
-        };
-        lint.add(severity, &at, mistake, message, help.to_owned());
+        let them = if releases.len() == 1 { "it" } else { "them" };
+        let holes: &Holes<'_> = &[("releases", &ranges(&releases)), ("them", &them)];
+        lint.say(&at, rule, holes);
     }
 }
-
-const LOOSEN: &str = "loosen the limit, or give it the release that it is meant for";
-const ADD_A_LIMIT: &str = "add a limit for these releases, so that an update of the cluster leaves no node without an image";
-const GIVE_A_RELEASE: &str = "give it a release, such as \"release\": \"4.22\", and add a limit that allows every version that is \
-                              understood: { \"deniedVersions\": [] }; where it is meant for nodes that do not know their release, give that one \
-                              \"release\": \"4.8\"";
 
 /// The releases of which the limit refuses every image, for some architecture and pool.
 fn refused(policy: &Policy, index: usize) -> BTreeSet<OcpMinor> {

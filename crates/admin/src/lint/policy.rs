@@ -1,12 +1,13 @@
 //! The policy itself, `help`, and the limits against each other.
 
-use super::Lint;
 use super::issues;
 use super::limit::{LimitScope, limit};
+use super::{Lint, Rule};
 use crate::API_VERSION;
 use crate::policy::MAX_LIMITS;
 use crate::policy::fields::{HELP, KIND, POLICY};
 use crate::policy::json::Located;
+use crate::template::Holes;
 use crate::text;
 use std::collections::{BTreeMap, HashSet};
 
@@ -27,8 +28,7 @@ pub(super) fn policy(lint: &mut Lint, whole: &Located<'_>) {
     if let Some(at) = policy.get("kind")
         && at.string().is_some_and(|kind| kind != KIND)
     {
-        let message = format!("the kind of a policy is \"{KIND}\"");
-        lint.error(&at, "NotAPolicy", message, format!("write \"{KIND}\""));
+        lint.say(&at, Rule::OtherKind, &[("kind", &KIND)]);
     }
     if let Some(at) = policy.get("help") {
         help(lint, &at);
@@ -47,12 +47,8 @@ fn limits(lint: &mut Lint, at: &Located<'_>) {
         return;
     };
     if items.len() > MAX_LIMITS {
-        let message = format!(
-            "there are {} limits: nodes reject a policy with more than {MAX_LIMITS}",
-            items.len()
-        );
-        let help = "join limits for several pools, or leave out old releases";
-        lint.error(at, "TooLarge", message, help);
+        let holes: &Holes<'_> = &[("count", &items.len()), ("most", &MAX_LIMITS)];
+        lint.say(at, Rule::TooManyLimits, holes);
     }
     let scopes: Vec<_> = items.map(|item| limit(lint, item)).collect();
     uncovered_nodes(lint, at, &scopes);
@@ -60,21 +56,13 @@ fn limits(lint: &mut Lint, at: &Located<'_>) {
 }
 
 fn api_version(lint: &mut Lint, at: &Located<'_>) {
-    let help = format!("write \"{API_VERSION}\"");
-    let written = at.string().filter(|written| written != API_VERSION);
-    let Some(written) = written else {
-        return;
+    let rule = match at.string() {
+        Some(written) if written == API_VERSION => return,
+        Some(written) if crate::policy::is_our_group(&written) => Rule::OtherAPIVersion,
+        Some(_) => Rule::OtherAPIGroup,
+        None => return,
     };
-    if !crate::policy::is_our_group(&written) {
-        let message = format!("{} is not an API version of skewguard", at.shown());
-        return lint.error(at, "NotAPolicy", message, help);
-    }
-    let message = format!(
-        "{} is not known to this version of skewguard: it reads what it understands and never blocks",
-        at.shown()
-    );
-    let help = format!("{help}, or check it with the skewguard that it is written for");
-    lint.warning(at, "OtherVersion", message, help);
+    lint.say(at, rule, &[("version", &API_VERSION)]);
 }
 
 fn help(lint: &mut Lint, at: &Located<'_>) {
@@ -84,11 +72,8 @@ fn help(lint: &mut Lint, at: &Located<'_>) {
     let lines = HELP.iter().filter_map(|name| help.get(name)?.string());
     let both: usize = lines.map(|line| line.chars().count()).sum();
     if both > CONSOLE_HELP {
-        let message = format!(
-            "text and url have {both} characters; a console has room for about {CONSOLE_HELP} and cuts the end off"
-        );
-        let help = "say it shorter, and leave the rest to the page behind the URL";
-        lint.warning(at, "NotPlainText", message, help);
+        let holes: &Holes<'_> = &[("both", &both), ("room", &CONSOLE_HELP)];
+        lint.say(at, Rule::LongHelp, holes);
     }
 }
 
@@ -115,15 +100,20 @@ fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, scopes: &[Option<Limit
     } else {
         ("release and pools", "nodes of other pools")
     };
-    let message =
-        format!("there is no limit without {what}: {whom} may find none and are not checked");
-    let mut help = format!("add a limit without {what}");
-    if let Some(pool) = missing_pool(scopes) {
-        help += &format!(
+    let example = missing_pool(scopes).map(|pool| {
+        format!(
             "; one that lets every image of that pool through is {{ \"pools\": [\"{pool}\"], \"deniedVersions\": [] }}"
-        );
-    }
-    lint.warning(limits, "NoLimitForTheRest", message, help);
+        )
+    });
+    lint.say(
+        limits,
+        Rule::NoLimitForTheRest,
+        &[
+            ("what", &what),
+            ("whom", &whom),
+            ("example", &example.unwrap_or_default()),
+        ],
+    );
 }
 
 /// The first pool of every cluster that no limit is for, where limits name pools.
@@ -162,24 +152,12 @@ fn shadowed(lint: &mut Lint, scopes: &[Option<LimitScope<'_>>]) {
         if before.len() == pools.len()
             && let Some((_, other)) = before.first()
         {
-            let message = format!(
-                "the limit is never used: {} comes before it and is for the same release and pools",
-                other.path
-            );
-            lint.error(at, "NeverMatches", message, "join the two, or remove one");
+            lint.say(at, Rule::ShadowedLimit, &[("other", &other.path)]);
         } else {
             for (pool, other) in before {
                 let pool = text::printable(pool.map_or("", String::as_str));
-                let message = format!(
-                    "for pool \"{pool}\" the limit is not used: {} comes before it and names that pool too",
-                    other.path
-                );
-                lint.warning(
-                    at,
-                    "NeverMatches",
-                    message,
-                    format!("remove \"{pool}\" from one of the two"),
-                );
+                let holes: &Holes<'_> = &[("pool", &pool), ("other", &other.path)];
+                lint.say(at, Rule::ShadowedPool, holes);
             }
         }
         for pool in pools {

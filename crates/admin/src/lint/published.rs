@@ -1,6 +1,6 @@
 //! Limits that are newer than every image that has been published: they refuse all there are.
 
-use super::Lint;
+use super::{Lint, Rule};
 use crate::data::PUBLISHED;
 use crate::policy::VersionBound;
 use crate::policy::json::Located;
@@ -151,13 +151,6 @@ pub(super) fn ocp(lint: &mut Lint, at: &Located<'_>, minimum: OcpMinor) -> bool 
     is_newer
 }
 
-/// Warns of a release that there are no images of.
-pub(super) fn no_images(lint: &mut Lint, at: &Located<'_>, release: &str, help: &str) {
-    let message =
-        format!("there are no boot images of {release} that this version of skewguard knows of");
-    lint.warning(at, "ImplausibleVersion", message, help);
-}
-
 /// The newest image of an OCP release, where versions name it.
 pub(super) fn newest_of(release: OcpMinor) -> Option<&'static ImageVersion> {
     RHCOS
@@ -170,11 +163,10 @@ fn by_what_was_published(newest: impl Display) -> String {
     format!("{newest}, by what was published until {}", PUBLISHED.until)
 }
 
-fn warn(lint: &mut Lint, at: &Located<'_>, than: &str, known: &str, what: &str) {
-    let message = format!(
-        "{} is newer than any {than} that this version of skewguard knows ({known}): {what}",
-        at.shown()
+fn warn(lint: &mut Lint, at: &Located<'_>, than: &str, known: &str, effect: &str) {
+    lint.say(
+        at,
+        Rule::NewerThanPublished,
+        &[("than", &than), ("known", &known), ("effect", &effect)],
     );
-    let help = "write a version that exists; a newer skewguard knows newer ones";
-    lint.warning(at, "NewerThanPublished", message, help);
 }

@@ -2,9 +2,10 @@
 
 use super::shape::{JsonType, Shape};
 use super::wording::{consequence, is_in_issue, link, missing, nearest, plain_text, unknown_field};
-use super::{Lint, START, bounds, families, issues, machine};
+use super::{Lint, Rule, START, bounds, families, issues, machine};
 use crate::policy::fields::WHEN;
 use crate::policy::json::Located;
+use crate::template::Holes;
 use crate::version::OsFamily;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn check(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     let kind = shape.resolved();
     if !has_type(at, kind) {
-        let message = format!("must be {}, not {}", shape.type_words(), at.shown());
-        return lint.error(at, "WrongType", message, type_help(at, shape));
+        let (words, help) = (shape.type_words(), type_help(at, shape));
+        return lint.say(at, Rule::WrongType, &[("type", &words), ("help", &help)]);
     }
     match kind.json {
         JsonType::Object => fields(lint, at, kind),
@@ -43,10 +44,7 @@ fn secure_boot(lint: &mut Lint, at: &Located<'_>) {
     if let Some(at) = when.get("secureBoot")
         && when.get("architectures").is_none()
     {
-        let message =
-            "names no architectures, and is another thing on each: on s390x it is secure IPL";
-        let help = "add \"architectures\": [\"x86_64\", \"aarch64\"] for UEFI Secure Boot";
-        lint.warning(&at, "MissingField", message, help);
+        lint.say(&at, Rule::SecureBootAlone, &[]);
     }
 }
 
@@ -94,12 +92,10 @@ fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
         .filter_map(|key| unknown_field(lint, &key, &names))
         .collect();
     for key in object.twice() {
-        let help = "remove one of them; until then nodes ignore both";
-        lint.error(&key, "DuplicateField", "is given twice", help);
+        lint.say(&key, Rule::DuplicateField, &[]);
     }
     for key in object.nulls() {
-        let message = "is null, which counts as absent";
-        lint.warning(&key, "NullField", message, "leave it out");
+        lint.say(&key, Rule::NullField, &[]);
     }
     for name in &shape.required {
         if object.get(name).is_none() && !meant.contains(name) {
@@ -108,8 +104,7 @@ fn fields(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     }
     let is_empty = names.iter().all(|name| object.get(name).is_none());
     if is_empty && meant.is_empty() && shape.min_properties > 0 {
-        let help = format!("its fields are {}", names.join(", "));
-        lint.error(at, "NeverMatches", "has no field that is understood", help);
+        lint.say(at, Rule::NoKnownField, &[("names", &names.join(", "))]);
     }
     for (name, field) in &shape.properties {
         if let Some(at) = object.get(name) {
@@ -129,17 +124,17 @@ fn entries(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
     if !is_empty || shape.min_items == 0 {
         return;
     }
-    let (mistake, then) = match at.path.as_str() {
-        "limits" => ("NoLimits", "no node is checked"),
-        path if path.ends_with(".pools") => ("NeverMatches", "the limit is for no node"),
-        path if path.contains(".when.") && is_in_issue(path) => {
-            ("NeverMatches", "the issue is for no node")
-        }
-        path if path.contains(".when.") => ("NeverMatches", "the limit is for no node"),
-        path => ("NeverMatches", consequence(path)),
+    let then = match at.path.as_str() {
+        path if path.contains(".when.") && is_in_issue(path) => "the issue is for no node",
+        path if path.contains(".when.") || path.ends_with(".pools") => "the limit is for no node",
+        path => consequence(path),
     };
-    let help = format!("write it like {}", shape.example().unwrap_or_default());
-    lint.error(at, mistake, format!("is empty: {then}"), help);
+    let rule = match at.path.as_str() {
+        "limits" => Rule::NoLimits,
+        _ => Rule::EmptyList,
+    };
+    let example = shape.example().unwrap_or_default();
+    lint.say(at, rule, &[("consequence", &then), ("example", &example)]);
 }
 
 /// Checks a string that this release knows all words for.
@@ -158,10 +153,6 @@ fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
         None => format!("write \"{}\"", words.join("\" or \"")),
     };
-    lint.error(
-        at,
-        "UnknownValue",
-        format!("{} is unknown{then}", at.shown()),
-        help,
-    );
+    let holes: &Holes<'_> = &[("consequence", &then), ("help", &help)];
+    lint.say(at, Rule::UnknownWord, holes);
 }

@@ -1,7 +1,7 @@
 //! Unknown words and what they were meant to be, and text that people read.
 
-use super::Lint;
 use super::shape::Shape;
+use super::{Lint, Rule};
 use crate::policy::fields::WHEN;
 use crate::policy::json::{Located, Object};
 use crate::text;
@@ -26,17 +26,6 @@ pub(super) fn is_in_issue(path: &str) -> bool {
     path.starts_with("knownIssues[")
 }
 
-/// Reports a version that is not understood.
-pub(super) fn not_a_version(
-    lint: &mut Lint,
-    at: &Located<'_>,
-    what: &str,
-    help: impl Into<String>,
-) {
-    let message = format!("{} {what}: {}", at.shown(), consequence(&at.path));
-    lint.error(at, "VersionNotUnderstood", message, help);
-}
-
 /// Reports a field that is not read: a typo, one that belongs elsewhere, or one that another
 /// release may know. Returns the field that a typo was meant to be.
 pub(super) fn unknown_field(
@@ -44,32 +33,33 @@ pub(super) fn unknown_field(
     key: &Located<'_>,
     names: &[&'static str],
 ) -> Option<&'static str> {
-    const MISTAKE: &str = "UnknownField";
     let name = key.string().unwrap_or_default();
     let meant = nearest(&name, names);
     let places = Shape::objects().filter(|place| place.properties.contains_key(&*name));
     let places: Vec<String> = places.map(Shape::place).collect();
-    let help = format!("remove it; the fields here are {}", names.join(", "));
-    let is_of_when = names.contains(&"when") && WHEN.contains(&&*name);
-    if let Some(meant) = meant {
-        let help = format!("did you mean {meant}?");
-        lint.error(key, MISTAKE, "there is no such field", help);
-    } else if is_of_when {
-        let help = format!("write it as \"when\": {{ \"{name}\": ... }}");
-        lint.error(key, MISTAKE, "is not read here", help);
+    let rule = if meant.is_some() {
+        Rule::MistypedField
+    } else if names.contains(&"when") && WHEN.contains(&&*name) {
+        Rule::FieldOfWhen
     } else if !places.is_empty() {
-        let help = format!("it is a field of {}", places.join(" and of "));
-        lint.error(key, MISTAKE, "is not read here", help);
+        Rule::MisplacedField
     } else if is_in_issue(&key.path) {
-        let message = "there is no such field: no node evaluates the issue";
-        lint.error(key, MISTAKE, message, help);
+        Rule::UnknownFieldOfIssue
     } else if key.path.contains(".when.") {
-        let message = format!("there is no such field: {}", consequence(&key.path));
-        lint.error(key, MISTAKE, message, help);
+        Rule::UnknownCondition
     } else {
-        let message = "there is no such field; it is ignored";
-        lint.warning(key, MISTAKE, message, help);
-    }
+        Rule::UnknownField
+    };
+    lint.say(
+        key,
+        rule,
+        &[
+            ("name", &name),
+            ("names", &names.join(", ")),
+            ("meant", &meant.unwrap_or_default()),
+            ("places", &places.join(" and of ")),
+        ],
+    );
     meant
 }
 
@@ -82,41 +72,26 @@ pub(super) fn has_typo(object: &Object<'_>, names: &[&'static str]) -> bool {
 /// Checks text that is shown on a console.
 pub(super) fn plain_text(lint: &mut Lint, value: &Located<'_>) {
     let written = value.string().unwrap_or_default();
-    if written
-        .chars()
-        .any(|c| c == '\\' || !matches!(c, ' '..='~'))
-    {
+    let is_plain = |c| c != '\\' && matches!(c, ' '..='~');
+    if !written.chars().all(is_plain) {
         let shown = text::printable_up_to(&written, 60);
-        let message = format!("consoles show plain ASCII only; it will read \"{shown}\"");
-        lint.warning(
-            value,
-            "NotPlainText",
-            message,
-            "use printable ASCII characters on one line, without backslashes",
-        );
+        lint.say(value, Rule::NotASCII, &[("shown", &shown)]);
     }
     if written.chars().count() > text::KEPT_MAX {
-        let message = format!("only the first {} characters are kept", text::KEPT_MAX);
-        lint.warning(value, "NotPlainText", message, "shorten it");
+        lint.say(value, Rule::LongText, &[("most", &text::KEPT_MAX)]);
     }
 }
 
 /// Checks a URL that is shown to people.
 pub(super) fn link(lint: &mut Lint, at: &Located<'_>) {
-    let is_url = |url: &str| {
-        ["https://", "http://"].iter().any(|scheme| {
-            url.strip_prefix(scheme)
-                .is_some_and(|rest| !rest.is_empty())
-        })
+    let schemes = ["https://", "http://"];
+    let is_url = |url: String| {
+        let mut rests = schemes.iter().filter_map(|scheme| url.strip_prefix(scheme));
+        rests.any(|rest| !rest.is_empty())
     };
     plain_text(lint, at);
-    if at.string().is_some_and(|url| !is_url(&url)) {
-        lint.warning(
-            at,
-            "NotAURL",
-            format!("{} is not an http or https URL", at.shown()),
-            "write it whole, with https:// in front",
-        );
+    if !at.string().is_none_or(is_url) {
+        lint.say(at, Rule::NotAURL, &[]);
     }
 }
 
@@ -153,9 +128,16 @@ pub(super) fn missing(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape, 
         path => format!(": {}", consequence(path)),
     };
     let example = shape.properties.get(name).and_then(Shape::example);
-    let message = format!("the required field {name} is missing{then}");
-    let help = format!("add \"{name}\": {}", example.unwrap_or_default());
-    lint.error(at, "MissingField", message, help);
+    let example = example.unwrap_or_default();
+    lint.say(
+        at,
+        Rule::MissingField,
+        &[
+            ("name", &name),
+            ("consequence", &then),
+            ("example", &example),
+        ],
+    );
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use super::super::{INIT, for_nodes, named, other_kind, policy_input, read_once, 
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
 use crate::audit::{Objects, RefusedOwn, refused_own};
-use crate::lint::{LintFinding, LintReport, OLD_RELEASES_REFUSED, Severity, lint};
+use crate::lint::{LintFinding, LintReport, Rule, Severity, lint};
 use crate::policy::MAX_BYTES;
+use crate::template::Holes;
 use clap::ValueEnum;
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus, TestSuite};
 use serde::Serialize;
@@ -83,8 +84,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
                     match refused {
                         Ok(refused) => {
                             // The cluster is of one release, whose images say more.
-                            report.forget(OLD_RELEASES_REFUSED);
-                            report.add(refused.iter().map(refuses_own));
+                            report.forget(Rule::OldReleasesRefused);
+                            report.extend(refused.iter().map(refuses_own));
                         }
                         Err(why) => {
                             io.say(format_args!("{name}: not compared with the cluster: {why}"));
@@ -137,15 +138,8 @@ fn refuses_own(own: &RefusedOwn) -> LintFinding {
     let RefusedOwn { version, pool, why } = own;
     let pool = pool.as_ref();
     let pool = pool.map_or_else(String::new, |pool| format!(" for pool {pool}"));
-    LintFinding {
-        severity: Severity::Warning,
-        mistake: "OwnImageRefused",
-        path: String::new(),
-        line: 1,
-        column: 1,
-        message: format!("the policy refuses {version}, the cluster's own image{pool}: {why}"),
-        help: "correct the policy: the cluster's release has no newer image".to_owned(),
-    }
+    let holes: &Holes<'_> = &[("version", version), ("pool", &pool), ("why", why)];
+    Rule::OwnImageRefused.finding("", (1, 1), holes)
 }
 
 /// Errors are failures. Warnings are tests that passed, with what they say.

@@ -3,7 +3,7 @@
 use super::super::{for_nodes, named, read_policy};
 use super::{Exit, Failure, Io, write};
 use crate::lint::today::{Difference, refresh};
-use crate::lint::{KNOWN_ISSUE_MISSING, lint};
+use crate::lint::{Rule, lint};
 use std::path::PathBuf;
 
 /// Take today's known issues into a policy
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     let report = lint(refreshed.policy.as_bytes());
     let mut findings = report.findings.iter();
-    if let Some(missing) = findings.find(|finding| finding.mistake == KNOWN_ISSUE_MISSING) {
+    if let Some(missing) = findings.find(|finding| finding.is_of(&[Rule::KnownIssueMissing])) {
         let (message, help) = (&missing.message, &missing.help);
         io.say(format_args!("{name}: {message}; {help}"));
     }

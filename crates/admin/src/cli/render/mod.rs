@@ -6,7 +6,7 @@ mod in_cluster;
 use super::{
     Exit, Failure, Io, POLICY_VARIABLE, named, policy_name, read_file, read_once, read_policy,
 };
-use crate::lint::{KNOWN_ISSUE_MISSING, OLD_RELEASES_REFUSED, Severity, lint};
+use crate::lint::{Rule, Severity, lint};
 use crate::policy;
 use crate::render::binary::{Binary, Compression, EMBED_REMEDY, MAX_BINARY};
 use crate::render::ignition::Spec;
@@ -367,13 +367,13 @@ fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
     for finding in &report.findings {
         match finding.severity {
             // Which policy to put on nodes is decided by now.
-            _ if [KNOWN_ISSUE_MISSING, OLD_RELEASES_REFUSED].contains(&finding.mistake) => {}
+            _ if finding.is_of(&[Rule::KnownIssueMissing, Rule::OldReleasesRefused]) => {}
             Severity::Error => errors.push_str(&finding.shown(&name)),
             // Where nobody reads it, it is lost.
             Severity::Warning => drop(write!(io.err, "{}", finding.shown(&name))),
         }
     }
-    if report.has_errors_beside(&[OLD_RELEASES_REFUSED]) {
+    if report.has_errors_beside(&[Rule::OldReleasesRefused]) {
         return Err(format!(
             "{name} is not a policy to put on nodes (`oc skewguard policy lint` checks it)\n{}",
             errors.trim_end()
