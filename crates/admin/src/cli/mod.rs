@@ -22,7 +22,7 @@ use crate::text::{hex, printable};
 use crate::verdict::PolicyInput;
 use crate::yaml::for_nodes;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{FromArgMatches, Parser, Subcommand, ValueEnum};
 use sha2::{Digest, Sha256};
 use skewguard_cluster::file::{self, cause, name as named};
@@ -160,6 +160,7 @@ pub fn run_on(
     let command = match parsed {
         Ok(cli) => cli.command,
         Err(error) => {
+            let error = with_whole_command(error);
             let exit = if error.use_stderr() {
                 Exit::Usage
             } else {
@@ -181,6 +182,23 @@ pub fn run_on(
         Command::Man(args) => man::run(args, io),
     };
     io.done(done)
+}
+
+/// A command that is asked for without the one that it is of: `policy lint`, where `lint` was written.
+fn with_whole_command(mut error: clap::Error) -> clap::Error {
+    let mut all = command();
+    all.build();
+    let whole = error.get(ContextKind::InvalidSubcommand).and_then(|asked| {
+        let asked = asked.to_string();
+        let mut all = all.get_subcommands();
+        let of = all.find(|of| of.find_subcommand(&asked).is_some())?;
+        Some(format!("{} {asked}", of.get_name()))
+    });
+    if let Some(whole) = whole {
+        let whole = ContextValue::Strings(vec![whole]);
+        error.insert(ContextKind::SuggestedSubcommand, whole);
+    }
+    error
 }
 
 /// A space at which no line is broken.

@@ -2,8 +2,8 @@
 //! against the others.
 
 use super::families::{self, family_field};
-use super::{Lint, Rule};
 use super::published::{self, BoundKind};
+use super::{Lint, Rule};
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Located, Object};
 use crate::policy::{LimitRelease, VersionBound};

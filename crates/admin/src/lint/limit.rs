@@ -27,6 +27,16 @@ pub(super) struct LimitScope<'a> {
     pub(super) when: Option<String>,
 }
 
+impl LimitScope<'_> {
+    /// The minor release that it is for, where it is not for one patch release alone.
+    pub(super) fn minor(&self) -> Option<OcpMinor> {
+        match self.release? {
+            LimitRelease::Minor(minor) => Some(minor),
+            LimitRelease::Exact(_) => None,
+        }
+    }
+}
+
 /// Checks one limit; `None` where it is unclear which nodes it is for.
 pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<LimitScope<'a>> {
     let limit = at.object(fields::LIMIT).ok()?;

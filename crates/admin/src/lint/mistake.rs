@@ -22,7 +22,7 @@ pub(crate) enum Rule {
     NoLimitForTheRest,
     ShadowedLimit,
     ShadowedPool,
-    OverriddenPool,
+    OverriddenLimit,
     WrongType,
     MissingField,
     DuplicateField,

@@ -133,9 +133,8 @@ impl LintReport {
 
     /// Tells whether there are errors beside those of these rules.
     pub(crate) fn has_errors_beside(&self, rules: &[Rule]) -> bool {
-        let is_one = |finding: &&LintFinding| {
-            finding.severity == Severity::Error && finding.is_of(rules)
-        };
+        let is_one =
+            |finding: &&LintFinding| finding.severity == Severity::Error && finding.is_of(rules);
         self.errors > self.findings.iter().filter(is_one).count()
     }
 }
@@ -150,7 +149,11 @@ pub(crate) fn lint(bytes: &[u8]) -> LintReport {
         Ok(text) => lint_json(text),
         Err(error) => {
             let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-            whole_file(Rule::NotUTF8, line_and_column(valid, error.valid_up_to()), &[])
+            whole_file(
+                Rule::NotUTF8,
+                line_and_column(valid, error.valid_up_to()),
+                &[],
+            )
         }
     }
 }
@@ -159,7 +162,9 @@ pub(crate) fn lint(bytes: &[u8]) -> LintReport {
 fn lint_yaml(text: &str) -> LintReport {
     let source = match yaml::convert(text) {
         Ok(source) => source,
-        Err(yaml::Broken { place, what }) => return broken(Rule::NotYAML, place, &what, yaml_help(&what)),
+        Err(yaml::Broken { place, what }) => {
+            return broken(Rule::NotYAML, place, &what, yaml_help(&what));
+        }
     };
     if source.json.len() as u64 > MAX_BYTES {
         return too_large("the policy, as JSON,");
@@ -200,7 +205,11 @@ const CORRECT: &str = "correct it; nothing else is checked before that";
 const START: &str = "`oc skewguard policy init` writes a policy to start from";
 
 fn too_large(what: &str) -> LintReport {
-    whole_file(Rule::TooLargeFile, (1, 1), &[("what", &what), ("most", &MAX_BYTES)])
+    whole_file(
+        Rule::TooLargeFile,
+        (1, 1),
+        &[("what", &what), ("most", &MAX_BYTES)],
+    )
 }
 
 fn lint_json(text: &str) -> LintReport {
@@ -211,7 +220,12 @@ fn lint_json(text: &str) -> LintReport {
             let why = error.to_string();
             let why = why.split(" at line ").next().unwrap_or_default();
             let at = (error.line().max(1), error.column().max(1));
-            return broken(Rule::NotJSON, at, &text::printable(why), json_help(text, at));
+            return broken(
+                Rule::NotJSON,
+                at,
+                &text::printable(why),
+                json_help(text, at),
+            );
         }
     };
     let mut lint = Lint::default();
@@ -229,7 +243,9 @@ fn lint_json(text: &str) -> LintReport {
 /// The remedy for the mistakes that people make most often in JSON.
 fn json_help(text: &str, (line, column): (usize, usize)) -> &'static str {
     let line = text.lines().nth(line - 1);
-    let rest = line.and_then(|line| line.get(column - 1..)).unwrap_or_default();
+    let rest = line
+        .and_then(|line| line.get(column - 1..))
+        .unwrap_or_default();
     if text.trim().is_empty() {
         START
     } else if text.starts_with('\u{feff}') {

@@ -9,6 +9,7 @@ use crate::policy::fields::{HELP, KIND, POLICY};
 use crate::policy::json::Located;
 use crate::template::Holes;
 use crate::text;
+use crate::version::OcpMinor;
 use std::collections::{BTreeMap, HashSet};
 
 /// Characters that always fit into the two lines of 71 that a console has for `help`, wherever they
@@ -53,6 +54,7 @@ fn limits(lint: &mut Lint, at: &Located<'_>) {
     let scopes: Vec<_> = items.map(|item| limit(lint, item)).collect();
     uncovered_nodes(lint, at, &scopes);
     shadowed(lint, &scopes);
+    overridden(lint, &scopes);
 }
 
 fn api_version(lint: &mut Lint, at: &Located<'_>) {
@@ -127,6 +129,29 @@ fn missing_pool(scopes: &[Option<LimitScope<'_>>]) -> Option<&'static str> {
     ["master", "worker"]
         .into_iter()
         .find(|pool| !named.iter().any(|named| *named == pool))
+}
+
+/// Finds limits of pools for any release that are not chosen from some release on: its limit for
+/// every pool is nearer.
+fn overridden(lint: &mut Lint, scopes: &[Option<LimitScope<'_>>]) {
+    let limits = || scopes.iter().flatten();
+    for limit in limits().filter(|limit| limit.release.is_none()) {
+        let Some(pools) = &limit.pools else { continue };
+        let has_own = |release: OcpMinor, pool: &String| {
+            let mut own = limits().filter(|own| own.minor() == Some(release));
+            own.any(|own| own.pools.as_ref().is_some_and(|own| own.contains(pool)))
+        };
+        let nearer = limits().filter(|other| {
+            other.pools.is_none() && (other.when.is_none() || other.when == limit.when)
+        });
+        let nearer = nearer.filter_map(|other| Some((other.minor()?, other)));
+        let nearer =
+            nearer.filter(|(release, _)| !pools.iter().all(|pool| has_own(*release, pool)));
+        if let Some((release, other)) = nearer.min_by_key(|(release, _)| *release) {
+            let holes: &Holes<'_> = &[("release", &release), ("other", &other.limit.path)];
+            lint.say(&limit.limit, Rule::OverriddenLimit, holes);
+        }
+    }
 }
 
 /// Finds limits that are never chosen because earlier ones have the same release, pools and

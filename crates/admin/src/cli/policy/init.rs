@@ -36,13 +36,17 @@ Examples:
 Limits in place of those that it writes, for all pools but the
 control plane:
   \"limits\": [
-    { \"minimumOCPVersion\": \"4.13.0\", \"minimumRHCOSVersion\": \"9.2\" },
-    { \"pools\": [\"master\"], \"deniedVersions\": [] } ]
+    { \"deniedVersions\": [] },
+    { \"release\": \"4.22\", \"pools\": [\"master\"], \"deniedVersions\": [] },
+    { \"release\": \"4.22\", \"minimumOCPVersion\": \"4.13.0\",
+      \"minimumRHCOSVersion\": \"9.2\" } ]
 
 The same, where one old pool may stay as it is:
   \"limits\": [
-    { \"minimumOCPVersion\": \"4.13.0\", \"minimumRHCOSVersion\": \"9.2\" },
-    { \"pools\": [\"old\"], \"deniedVersions\": [] } ]
+    { \"deniedVersions\": [] },
+    { \"release\": \"4.22\", \"pools\": [\"old\"], \"deniedVersions\": [] },
+    { \"release\": \"4.22\", \"minimumOCPVersion\": \"4.13.0\",
+      \"minimumRHCOSVersion\": \"9.2\" } ]
 
 Where each limit comes from, and how to find the next:
   ", crate::docs!("policy.md"))
