@@ -16,7 +16,6 @@ pub mod lint;
 pub(crate) mod operator;
 pub mod render;
 pub(crate) mod schema;
-pub(crate) mod template;
 #[cfg(test)]
 #[allow(
     dead_code,
@@ -27,6 +26,7 @@ pub(crate) mod template;
 )]
 #[path = "../../../tests/support/mod.rs"]
 mod support;
+pub(crate) mod template;
 pub(crate) mod why;
 pub(crate) mod yaml;
 

@@ -1,11 +1,10 @@
 //! The demands of each release's Machine Config Operator on boot images (pure). It is in no
 //! object of a cluster: the limits are constants of its source.
 
-use crate::API_VERSION;
 use crate::lint::starter::with_known_issues;
 use crate::policy::{Bound, Limit, Policy, VersionBound, choose};
+use crate::template::Object;
 use crate::version::{OcpMinor, Release, RhelVersion, compare_rhel};
-use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -91,9 +90,6 @@ pub(crate) enum Operator {
 /// The first release whose operator has limits. (4.21 has the setting as a technology preview,
 /// without limits.)
 pub(crate) const FIRST: OcpMinor = minor(4, 22);
-
-/// The first release whose nodes know it.
-const OLDEST: OcpMinor = minor(4, 8);
 
 /// `OCPVersionBootImageSkewLimit` and `RHCOSVersionBootImageSkewLimit` in
 /// `pkg/controller/common/constants.go` of openshift/machine-config-operator, by release branch
@@ -181,34 +177,6 @@ pub(crate) struct OperatorSettings {
     pub(crate) default_stream: Option<String>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WrittenPolicy {
-    api_version: &'static str,
-    kind: &'static str,
-    description: String,
-    mode: &'static str,
-    on_undetermined: &'static str,
-    limits: Vec<WrittenLimit>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WrittenLimit {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    release: Option<String>,
-    #[serde(rename = "minimumOCPVersion", skip_serializing_if = "Option::is_none")]
-    minimum_ocp: Option<String>,
-    #[serde(
-        rename = "minimumRHCOSVersion",
-        skip_serializing_if = "Option::is_none"
-    )]
-    minimum_rhcos: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    denied_versions: Option<[(); 0]>,
-    description: String,
-}
-
 impl OperatorSettings {
     /// Tells whether the cluster opted out.
     pub(crate) fn is_opt_out(&self) -> bool {
@@ -217,46 +185,19 @@ impl OperatorSettings {
 
     /// A policy with the operator's limits: it warns, or does nothing where the cluster opted out.
     pub(crate) fn policy(&self) -> String {
-        let release = self.release.minor;
-        let limits = vec![
-            self.limit(
-                None,
-                "The same for nodes that do not know their release.".to_owned(),
-            ),
-            self.limit(
-                Some(release.to_string()),
-                format!(
-                    "As the Machine Config Operator of {release} has them in pkg/controller/common/constants.go."
-                ),
-            ),
-            WrittenLimit {
-                release: Some(OLDEST.to_string()),
-                minimum_ocp: None,
-                minimum_rhcos: None,
-                denied_versions: Some([]),
-                description: format!("Operators before {FIRST} have no limits."),
-            },
-        ];
-        let policy = WrittenPolicy {
-            api_version: API_VERSION,
-            kind: "BootImageSkewPolicy",
-            description: self.description(),
-            mode: if self.is_opt_out() { "None" } else { "Warn" },
-            on_undetermined: "Proceed",
-            limits,
-        };
+        let policy = Object::new(
+            include_str!("operator-policy.json"),
+            &[
+                ("description", &self.description()),
+                ("mode", &if self.is_opt_out() { "None" } else { "Warn" }),
+                ("release", &self.release.minor),
+                ("ocp", &self.limits.minimum_ocp),
+                ("rhel", &self.limits.minimum_rhel),
+                ("first", &FIRST),
+            ],
+        );
         // Of texts and lists JSON can always be made.
         with_known_issues(&serde_json::to_string_pretty(&policy).unwrap_or_default())
-    }
-
-    fn limit(&self, release: Option<String>, description: String) -> WrittenLimit {
-        WrittenLimit {
-            release,
-            minimum_ocp: Some(self.limits.minimum_ocp.to_string()),
-            minimum_rhcos: Some(self.limits.minimum_rhel.to_string()),
-            denied_versions: None,
-            description,
-        }
     }
 
     /// Origin of the policy, for its readers.
@@ -289,6 +230,7 @@ impl OperatorSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::API_VERSION;
 
     /// Also not of 4.23, which is made from the code base of 5.0.
     #[test]

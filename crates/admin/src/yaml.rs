@@ -5,7 +5,7 @@
 //! by its line in the YAML.
 
 use crate::text::printable;
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, StrInput, Tag};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -79,171 +79,136 @@ pub(crate) fn for_nodes(bytes: Vec<u8>) -> Vec<u8> {
 /// # Errors
 /// It is not one document of YAML that JSON can say, or exceeds the bounds.
 pub(crate) fn convert(text: &str) -> Result<Source, Broken> {
-    let start = |what: String| Broken {
-        place: (1, 1),
-        what,
-    };
     let is_mark = |b: &u8| b.is_ascii_punctuation() && !b"+/=._-".contains(b);
     if text.bytes().filter(|b| is_mark(b)).count() > MAX_MARKS {
-        return Err(start(EXCESS.to_owned()));
+        return broken((1, 1), EXCESS);
     }
-    let mut writer = Writer::default();
-    let mut nodes = 0_usize;
-    for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| Broken {
-            place: place(error.marker()),
-            what: format!("is not YAML: {}", printable(error.info())),
-        })?;
-        nodes += 1;
-        let here = place(&span.start);
-        let excess = nodes > MAX_NODES || writer.open.len() > MAX_DEPTH;
-        let taken = if excess {
-            Err(EXCESS)
-        } else {
-            writer.take(event, here)
-        };
-        taken.map_err(|what| Broken {
-            place: here,
-            what: what.to_owned(),
-        })?;
+    let mut writer = Writer {
+        events: Parser::new_from_str(text),
+        nodes: 0,
+        source: Source::default(),
+        depth: 0,
+        line: 0,
+        line_start: 0,
+    };
+    while let Some((event, here)) = writer.next()? {
+        match event {
+            Event::DocumentStart(_) if !writer.source.json.is_empty() => {
+                return broken(here, "has a second YAML document from here on");
+            }
+            Event::Scalar(..) | Event::SequenceStart(..) | Event::MappingStart(..) => {
+                writer.value(event, here)?;
+            }
+            _ => {}
+        }
     }
     if writer.source.json.is_empty() {
-        return Err(start("has no policy in it".to_owned()));
+        return broken((1, 1), "has no policy in it");
     }
     writer.source.json.push('\n');
     Ok(writer.source)
+}
+
+fn broken<T>(place: Place, what: &str) -> Result<T, Broken> {
+    let what = what.to_owned();
+    Err(Broken { place, what })
 }
 
 fn place(marker: &Marker) -> Place {
     (marker.line().max(1), marker.col() + 1)
 }
 
-/// A sequence or mapping that is not complete yet.
-enum Open {
-    Sequence {
-        is_empty: bool,
-    },
-    Mapping {
-        keys: BTreeSet<String>,
-        /// A key was written, and its value comes next.
-        has_key: bool,
-    },
-}
-
-#[derive(Default)]
-struct Writer {
+struct Writer<'a> {
+    events: Parser<'a, StrInput<'a>>,
+    /// Events that were read.
+    nodes: usize,
     source: Source,
-    open: Vec<Open>,
-    documents: usize,
+    /// Sequences and mappings that are not complete yet.
+    depth: usize,
     /// Place of the JSON's last line: its number less one, and its beginning in bytes.
     line: usize,
     line_start: usize,
 }
 
-impl Writer {
-    fn take(&mut self, event: Event<'_>, here: Place) -> Result<(), &'static str> {
+impl<'a> Writer<'a> {
+    /// The next event, which JSON can say.
+    fn next(&mut self) -> Result<Option<(Event<'a>, Place)>, Broken> {
+        let Some(event) = self.events.next() else {
+            return Ok(None);
+        };
+        let (event, span) = event.map_err(|error| Broken {
+            place: place(error.marker()),
+            what: format!("is not YAML: {}", printable(error.info())),
+        })?;
+        self.nodes += 1;
+        let here = place(&span.start);
+        match &event {
+            _ if self.nodes > MAX_NODES || self.depth > MAX_DEPTH => broken(here, EXCESS),
+            Event::Alias(_) => broken(here, "has a YAML alias, which is not read"),
+            Event::Scalar(.., Some(tag)) if is_str(tag) => Ok(Some((event, here))),
+            Event::Scalar(.., Some(_))
+            | Event::SequenceStart(.., Some(_))
+            | Event::MappingStart(.., Some(_)) => broken(here, "has a YAML tag, which is not read"),
+            _ => Ok(Some((event, here))),
+        }
+    }
+
+    fn value(&mut self, event: Event<'_>, here: Place) -> Result<(), Broken> {
+        self.mark(here);
         match event {
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
-            Event::DocumentStart(_) => {
-                self.documents += 1;
-                if self.documents > 1 {
-                    return Err("has a second YAML document from here on");
-                }
-                Ok(())
-            }
-            Event::Alias(_) => Err("has a YAML alias, which is not read"),
-            Event::SequenceStart(_, tag) => {
-                refuse_tag(tag.as_deref())?;
-                self.begin('[', Open::Sequence { is_empty: true }, here)
-            }
-            Event::MappingStart(_, tag) => {
-                refuse_tag(tag.as_deref())?;
-                let keys = BTreeSet::new();
-                let mapping = Open::Mapping {
-                    keys,
-                    has_key: false,
-                };
-                self.begin('{', mapping, here)
-            }
             Event::Scalar(text, style, _, tag) => {
-                let is_text = tag.as_deref().is_some_and(is_str);
-                if !is_text {
-                    refuse_tag(tag.as_deref())?;
-                }
-                self.scalar(&text, style != ScalarStyle::Plain || is_text, here)
-            }
-            Event::SequenceEnd | Event::MappingEnd => {
-                let (close, is_empty) = match self.open.pop() {
-                    Some(Open::Mapping { keys, .. }) => ('}', keys.is_empty()),
-                    Some(Open::Sequence { is_empty }) => (']', is_empty),
-                    None => return Ok(()),
-                };
-                if !is_empty {
-                    self.new_line();
-                }
-                self.source.json.push(close);
+                let is_text = style != ScalarStyle::Plain || tag.is_some();
+                self.source.json += &scalar(&text, is_text);
                 Ok(())
+            }
+            Event::SequenceStart(..) => self.entries('[', ']', &mut Self::value),
+            _ => {
+                let mut keys = BTreeSet::new();
+                self.entries('{', '}', &mut |writer, key, here| {
+                    let Event::Scalar(key, ..) = key else {
+                        return broken(here, "has a key that is not text");
+                    };
+                    writer.mark(here);
+                    writer.source.json += &quoted(&key);
+                    writer.source.json += ": ";
+                    if !keys.insert(key) {
+                        return broken(here, "has the same key twice in one mapping");
+                    }
+                    match writer.next()? {
+                        Some((value, here)) => writer.value(value, here),
+                        None => Ok(()),
+                    }
+                })
             }
         }
     }
 
-    fn scalar(&mut self, text: &str, is_text: bool, here: Place) -> Result<(), &'static str> {
-        if let Some(Open::Mapping {
-            keys,
-            has_key: has_key @ false,
-        }) = self.open.last_mut()
-        {
-            *has_key = true;
-            let is_first = keys.is_empty();
-            if !keys.insert(text.to_owned()) {
-                return Err("has the same key twice in one mapping");
+    /// Writes what is in a sequence or mapping, each by `entry`.
+    fn entries(
+        &mut self,
+        open: char,
+        close: char,
+        entry: &mut dyn FnMut(&mut Self, Event<'a>, Place) -> Result<(), Broken>,
+    ) -> Result<(), Broken> {
+        self.source.json.push(open);
+        self.depth += 1;
+        let mut is_empty = true;
+        while let Some((event, here)) = self.next()? {
+            if matches!(event, Event::SequenceEnd | Event::MappingEnd) {
+                break;
             }
-            if !is_first {
+            if !is_empty {
                 self.source.json.push(',');
             }
+            is_empty = false;
             self.new_line();
-            self.mark(here);
-            self.source.json.push_str(&quoted(text));
-            self.source.json.push_str(": ");
-            return Ok(());
+            entry(self, event, here)?;
         }
-        self.before_value(here)?;
-        let json = match text {
-            _ if is_text => quoted(text),
-            "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
-            "true" | "True" | "TRUE" => "true".to_owned(),
-            "false" | "False" | "FALSE" => "false".to_owned(),
-            _ if serde_json::from_str(text).is_ok_and(|json: Value| json.is_number()) => {
-                text.to_owned()
-            }
-            _ => quoted(text),
-        };
-        self.source.json.push_str(&json);
-        Ok(())
-    }
-
-    fn begin(&mut self, bracket: char, open: Open, here: Place) -> Result<(), &'static str> {
-        self.before_value(here)?;
-        self.source.json.push(bracket);
-        self.open.push(open);
-        Ok(())
-    }
-
-    /// Writes the sign between a value and the one before it.
-    fn before_value(&mut self, here: Place) -> Result<(), &'static str> {
-        match self.open.last_mut() {
-            Some(Open::Mapping { has_key, .. }) if *has_key => *has_key = false,
-            Some(Open::Mapping { .. }) => return Err("has a key that is not text"),
-            Some(Open::Sequence { is_empty }) => {
-                if !*is_empty {
-                    self.source.json.push(',');
-                }
-                *is_empty = false;
-                self.new_line();
-            }
-            None => {}
+        self.depth -= 1;
+        if !is_empty {
+            self.new_line();
         }
-        self.mark(here);
+        self.source.json.push(close);
         Ok(())
     }
 
@@ -251,7 +216,7 @@ impl Writer {
         self.source.json.push('\n');
         self.line += 1;
         self.line_start = self.source.json.len();
-        let indent = 2 * self.open.len();
+        let indent = 2 * self.depth;
         self.source.json.extend(std::iter::repeat_n(' ', indent));
     }
 
@@ -267,10 +232,17 @@ fn is_str(tag: &Tag) -> bool {
     tag.is_yaml_core_schema() && tag.suffix == "str"
 }
 
-fn refuse_tag(tag: Option<&Tag>) -> Result<(), &'static str> {
-    match tag {
-        Some(_) => Err("has a YAML tag, which is not read"),
-        None => Ok(()),
+/// A scalar as JSON.
+fn scalar(text: &str, is_text: bool) -> String {
+    match text {
+        _ if is_text => quoted(text),
+        "" | "~" | "null" | "Null" | "NULL" => "null".to_owned(),
+        "true" | "True" | "TRUE" => "true".to_owned(),
+        "false" | "False" | "FALSE" => "false".to_owned(),
+        _ if serde_json::from_str(text).is_ok_and(|json: Value| json.is_number()) => {
+            text.to_owned()
+        }
+        _ => quoted(text),
     }
 }
 

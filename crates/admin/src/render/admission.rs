@@ -14,6 +14,7 @@ use crate::audit::results::AUDIT;
 use crate::audit::{BootImageAudit, KnownBy, SetAudit};
 use crate::platform::Platform;
 use crate::policy::Mode;
+use crate::template::{Holes, Object, fill};
 use crate::text::{cut, printable_up_to};
 use crate::verdict::Outcome;
 use serde_json::{Value, json};
@@ -45,8 +46,6 @@ const ALLOW: &str = "skewguard.dev/allow-boot-image";
 /// Place of the image: the policy's variable for a Machine's `providerSpec.value`, or for the spec
 /// of an infrastructure machine.
 const SPEC: &str = "variables.spec";
-
-const NAME: &str = "skewguard-machines";
 
 /// The kind of that; empty where the object does not say it.
 const KIND: &str = "variables.kind";
@@ -186,41 +185,25 @@ impl Images {
     ) -> Result<Platform, String> {
         let field = set.image_field.as_deref().unwrap_or_default();
         let shown = printable_up_to(image, MAX_IMAGE);
-        if set.known_by == KnownBy::InstalledRelease {
-            return Err(format!("{}: its version is an estimate", cut(&shown, 100)));
-        }
-        if set.known_by == KnownBy::Report {
-            return Err(format!(
-                "{}: a report alone says what it is, which is a claim",
-                cut(&shown, 100)
-            ));
-        }
-        if set.made_from_another {
-            return Err(format!(
-                "{}: the Machines that name it were made from another image",
-                cut(&shown, 100)
-            ));
-        }
-        if image.len() >= MAX_IMAGE {
-            return Err(format!(
-                "an image whose name is too long: {}",
-                cut(&shown, 100)
-            ));
-        }
-        if shown != *image || image.is_empty() {
-            return Err(format!(
-                "an image with a name that is not plain text: {}",
-                cut(&shown, 100)
-            ));
-        }
-        if others.contains(image.as_str()) {
-            return Err(format!("{}: another set may use it", cut(&shown, 100)));
-        }
         let platform = set.platform.as_deref().and_then(Platform::named);
-        platform
-            // A NodePool's field may end like a Machine's (Power VS).
-            .filter(|platform| set.kind != SetKind::NodePool && audit_row(*platform).has(field))
-            .ok_or_else(|| format!("{}: no Machine has its field", cut(&shown, 100)))
+        // A NodePool's field may end like a Machine's (Power VS).
+        let platform = platform
+            .filter(|platform| set.kind != SetKind::NodePool && audit_row(*platform).has(field));
+        let why = match (set.known_by, platform) {
+            (KnownBy::InstalledRelease, _) => "{image}: its version is an estimate",
+            (KnownBy::Report, _) => "{image}: a report alone says what it is, which is a claim",
+            _ if set.made_from_another => {
+                "{image}: the Machines that name it were made from another image"
+            }
+            _ if image.len() >= MAX_IMAGE => "an image whose name is too long: {image}",
+            _ if shown != *image || image.is_empty() => {
+                "an image with a name that is not plain text: {image}"
+            }
+            _ if others.contains(image.as_str()) => "{image}: another set may use it",
+            (_, Some(platform)) => return Ok(platform),
+            (_, None) => "{image}: no Machine has its field",
+        };
+        Err(fill(why, &[("image", &cut(&shown, 100))]))
     }
 
     fn add(&mut self, set: &SetAudit, others: &BTreeSet<&str>) -> Result<(), String> {
@@ -322,84 +305,39 @@ fn has(path: &str) -> String {
     all.join(" && ")
 }
 
-/// The variables: those of the machine, the lists, and what of them is about the machine.
-fn variables(images: &Images) -> Vec<Value> {
+/// ValidatingAdmissionPolicy and binding, as YAML documents.
+pub(crate) fn documents(images: &Images, mode: Mode) -> String {
     let named: Vec<String> = images.platforms.iter().map(|of| named(*of)).collect();
-    let named = if named.is_empty() {
-        "[]".to_owned()
-    } else {
-        named.join(" + ")
+    let named = match named.is_empty() {
+        true => "[]".to_owned(),
+        false => named.join(" + "),
     };
-    let variable = |name: &str, expression: &str| json!({ "name": name, "expression": expression });
-    let mut variables = vec![
-        variable(
-            "spec",
-            "object.kind != 'Machine' ? (has(object.spec) ? dyn(object.spec) : dyn({})) : has(object.spec) && \
-             has(object.spec.providerSpec) && has(object.spec.providerSpec.value) ? dyn(object.spec.providerSpec.value) : dyn({})",
-        ),
-        variable(
-            "kind",
-            &format!(
-                "object.kind != 'Machine' ? object.kind : has({SPEC}.kind) ? {SPEC}.kind : ''"
-            ),
-        ),
-        variable("images", &named),
-    ];
-    let mut refused = Vec::new();
+    let (mut lists, mut refused) = (Vec::new(), Vec::new());
     for (n, list) in images.lists().iter().enumerate() {
-        variables.push(variable(&format!("list{n}"), list));
+        let variable: &Holes<'_> = &[("list", list), ("n", &n)];
+        lists.push(Object::new(LIST, variable));
         let list = format!("variables.list{n}");
         refused.push(format!(
             "variables.images.filter(image, image in {list}).map(image, string(image + '\\t' + {list}[image]))"
         ));
     }
-    variables.push(variable("refused", &refused.join(" + ")));
-    variables.push(variable(
-        "letThrough",
-        &format!("has(object.metadata.annotations) && '{ALLOW}' in object.metadata.annotations"),
-    ));
-    variables
-}
-
-/// ValidatingAdmissionPolicy and binding, as YAML documents.
-pub(crate) fn documents(images: &Images, mode: Mode) -> String {
-    let actions = match mode {
-        Mode::Enforce => json!(["Deny"]),
-        Mode::Warn | Mode::None => json!(["Warn", "Audit"]),
+    let holes: &Holes<'_> = &[
+        ("images", &named),
+        ("refused", &refused.join(" + ")),
+        ("allow", &ALLOW),
+    ];
+    let mut policy = Object::new(include_str!("admission.yaml"), holes);
+    if let Some(Object::List(variables)) = policy.part("spec/variables") {
+        variables.splice(3..3, lists);
+    }
+    let mut binding = Object::new(include_str!("admission-binding.yaml"), &[]);
+    let actions: &[&str] = match mode {
+        Mode::Enforce => &["Deny"],
+        Mode::Warn | Mode::None => &["Warn", "Audit"],
     };
-    // What the API server would default is written out, so that applying it again changes nothing.
-    let policy = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
-        "metadata": { "name": NAME },
-        "spec": {
-            "failurePolicy": "Ignore",
-            "matchConstraints": {
-                "matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {},
-                "resourceRules": [
-                    { "apiGroups": ["machine.openshift.io"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["machines"], "scope": "*" },
-                    { "apiGroups": ["infrastructure.cluster.x-k8s.io"], "apiVersions": ["*"], "operations": ["CREATE"], "scope": "*",
-                        "resources": ["awsmachines", "azuremachines", "gcpmachines", "ibmpowervsmachines", "ibmvpcmachines", "metal3machines",
-                            "nutanixmachines", "openstackmachines", "vspheremachines"] }
-                ]
-            },
-            "variables": variables(images),
-            "validations": [{
-                "expression": "size(variables.refused) == 0 || variables.letThrough",
-                "messageExpression": "variables.refused[0].split('\\t')[1]",
-                "message": "the boot image is refused by the skew policy"
-            }],
-            "auditAnnotations": [{
-                "key": "let-through",
-                "valueExpression": "size(variables.refused) > 0 && variables.letThrough ? variables.refused[0].split('\\t')[0] : ''"
-            }]
-        }
-    });
-    let binding = json!({
-        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": { "name": NAME },
-        "spec": {
-            "policyName": NAME, "validationActions": actions
-        }
-    });
+    binding.set("spec/validationActions", &actions);
     [policy, binding].map(|object| yaml(&object)).join("---\n")
 }
+
+/// The variable with a list of refused images.
+const LIST: &str = "{ expression: '{list}', name: 'list{n}' }";

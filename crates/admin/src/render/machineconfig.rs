@@ -5,8 +5,8 @@ use super::ignition::{Config, File, Spec};
 use super::units;
 use crate::lint::meant_pool;
 use crate::policy::POLICY_PATH;
+use crate::template::Object;
 use crate::text::{is_dns_name, wrap};
-use serde::Serialize;
 
 /// The Ignition config that delivers a policy and, if there is a binary, the agent.
 pub(crate) fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Config {
@@ -20,33 +20,6 @@ pub(crate) fn config(spec: Spec, policy: &[u8], binary: Option<&Binary>) -> Conf
     Config::new(spec, files, units)
 }
 
-/// A MachineConfig for one pool.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct MachineConfig {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: NameAndRole,
-    spec: MachineConfigSpec,
-}
-
-#[derive(Debug, Clone, Serialize)]
-struct NameAndRole {
-    name: String,
-    labels: Labels,
-}
-
-#[derive(Debug, Clone, Serialize)]
-struct Labels {
-    #[serde(rename = "machineconfiguration.openshift.io/role")]
-    role: String,
-}
-
-#[derive(Debug, Clone, Serialize)]
-struct MachineConfigSpec {
-    config: Config,
-}
-
 /// Checks a role, which is used as a label's value and in an object's name.
 pub(crate) fn role(text: &str) -> Result<String, &'static str> {
     is_dns_name(text, 63).then(|| text.to_owned()).ok_or(
@@ -54,27 +27,14 @@ pub(crate) fn role(text: &str) -> Result<String, &'static str> {
     )
 }
 
-impl MachineConfig {
-    /// Makes the MachineConfig for the nodes of a role. By its name it comes after the cluster's
-    /// own (00, 01), among the customisations (99).
-    ///
-    /// It has spec 3.0.0, which every Machine Config Operator from 4.6 on reads. For boot images
-    /// with Ignition 0.x the Machine Config Server translates it to 2.2.0.
-    pub(crate) fn new(role: &str, policy: &[u8], binary: Option<&Binary>) -> Self {
-        Self {
-            api_version: "machineconfiguration.openshift.io/v1",
-            kind: "MachineConfig",
-            metadata: NameAndRole {
-                name: format!("99-{role}-skewguard"),
-                labels: Labels {
-                    role: role.to_owned(),
-                },
-            },
-            spec: MachineConfigSpec {
-                config: config(Spec::OLDEST_3, policy, binary),
-            },
-        }
-    }
+/// The MachineConfig for the nodes of a role.
+///
+/// It has spec 3.0.0, which every Machine Config Operator from 4.6 on reads. For boot images with
+/// Ignition 0.x the Machine Config Server translates it to 2.2.0.
+pub(crate) fn machineconfig(role: &str, policy: &[u8], binary: Option<&Binary>) -> Object {
+    let mut object = Object::new(include_str!("machineconfig.yaml"), &[("role", &role)]);
+    object.set("spec/config", &config(Spec::OLDEST_3, policy, binary));
+    object
 }
 
 /// Notes that a person should know about a pool before applying a MachineConfig to it.
@@ -129,7 +89,7 @@ mod tests {
     #[test]
     fn the_policy_alone_word_for_word() {
         assert_eq!(
-            crate::render::yaml(&MachineConfig::new("worker", b"{}\n", None)),
+            crate::render::yaml(&machineconfig("worker", b"{}\n", None)),
             r#"apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfig
 metadata:

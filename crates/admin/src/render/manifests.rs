@@ -2,7 +2,7 @@
 //! and the entries of the node disruption policy.
 
 use super::yaml;
-use serde_json::json;
+use crate::template::Object;
 use std::fmt;
 use std::str::FromStr;
 
@@ -129,11 +129,8 @@ impl Manifests {
 impl Audit {
     /// The job, with what it reads: rights, and a ConfigMap of its own with the policy.
     fn files(&self, is_before_4_17: bool) -> [String; 3] {
-        let policy = json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": { "name": "skewguard-audit-policy", "namespace": "skewguard" },
-            "data": { "policy.json": self.policy }
-        });
+        let policy = include_str!("audit-policy.yaml");
+        let policy = Object::new(policy, &[("policy", &self.policy)]);
         let image = format!("image: \"{}\"\n", self.image);
         let mut job = AUDIT.replace(AUDIT_IMAGE, &image);
         if is_before_4_17 {

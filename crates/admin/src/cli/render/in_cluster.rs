@@ -7,7 +7,7 @@ use crate::cli::{Exit, Failure, Io, POLICY_VARIABLE, policy_name, read_file, rea
 use crate::operator::unknown_release;
 use crate::policy::{self as policies, Mode};
 use crate::render::admission::{Images, documents};
-use crate::render::alerts::{AlertingRule, Born, Refused};
+use crate::render::alerts::{self, Born, Refused};
 use crate::render::manifests::{DASHBOARD, NODE_DISRUPTION_POLICY, NODE_DISRUPTION_POLICY_REMOVAL};
 use crate::render::yaml;
 use crate::text::hex;
@@ -79,7 +79,7 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
         io.say(format_args!("warning: {warning}"));
         facts.push(format!("Warning: {warning}"));
     }
-    let rule = AlertingRule::new(&policy, &refused, &born, args.target.as_deref());
+    let rule = alerts::rule(&policy, &refused, &born, args.target.as_deref());
     write!(io.out, "{}{}", comments(&facts), yaml(&rule))?;
     Ok(Exit::Done)
 }

@@ -10,7 +10,7 @@ use crate::lint::{Rule, Severity, lint};
 use crate::policy;
 use crate::render::binary::{Binary, Compression, EMBED_REMEDY, MAX_BINARY};
 use crate::render::ignition::Spec;
-use crate::render::machineconfig::{MachineConfig, config, header, role, warning};
+use crate::render::machineconfig::{self, config, header, role, warning};
 use crate::render::manifests::{Audit, ImageReference, Manifests, auditor};
 use crate::render::pointer::{AWS_USER_DATA_MAX, EXTRACT, MAX_USER_DATA, Pointer};
 use crate::render::size::{
@@ -231,7 +231,7 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
         ),
         None => None,
     };
-    let object = MachineConfig::new(&args.role, &policy, binary.as_ref());
+    let object = machineconfig::machineconfig(&args.role, &policy, binary.as_ref());
     let sizes = Sizes::new(
         &json(&object),
         &yaml(&object),

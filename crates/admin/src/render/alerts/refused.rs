@@ -67,7 +67,7 @@ impl Refused {
             ));
         }
         if !words.is_empty() && judge.is_in_force() {
-            let words = any_of(words.iter().map(String::as_str));
+            let words = any_of(words);
             // Every node without the label has the empty one here.
             selectors.push(format!(
                 "kube_node_labels{{{LABEL}!=\"\",{LABEL}!=\"{UNKNOWN}\",{LABEL}=~\"{words}\"}}"
@@ -81,17 +81,18 @@ impl Refused {
         let expression = nodes
             .as_ref()
             .map(|nodes| format!("count by ({LABEL}) (\n{nodes})"));
-        match expression.as_ref().map(String::len) {
-            Some(len) if len > EXPRESSION_MAX => Err(format!(
+        let len = expression.as_ref().map_or(0, String::len);
+        if len > EXPRESSION_MAX {
+            return Err(format!(
                 "the versions that the policy denies make an expression of {len} bytes; Prometheus should not evaluate more than \
                  {EXPRESSION_MAX} every 30 seconds. Deny them by their common beginning, with * at its end, or by a minimum",
-            )),
-            _ => Ok(Self {
-                expression,
-                nodes,
-                left_out,
-            }),
+            ));
         }
+        Ok(Self {
+            expression,
+            nodes,
+            left_out,
+        })
     }
 }
 
@@ -153,20 +154,19 @@ fn texts(
         Bound::Denied(denied) => denied.entries.as_slice(),
         _ => &[],
     });
-    let is_label = |text: &str| {
-        text.chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
-    };
-    let (words, others): (Vec<&str>, Vec<&str>) = denied
-        .map(|entry| entry.version.as_str())
-        .partition(|version| is_label(version.strip_suffix(ANYTHING).unwrap_or(version)));
+    let is_of_label = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let (words, others): (Vec<_>, Vec<_>) =
+        denied.map(|entry| entry.version.clone()).partition(|text| {
+            let beginning = text.strip_suffix(ANYTHING).unwrap_or(text);
+            beginning.chars().all(is_of_label)
+        });
     if !others.is_empty() {
         left_out.push(format!(
             "{} denied versions with characters that a label cannot have",
             others.len()
         ));
     }
-    (words.into_iter().map(str::to_owned).collect(), left_out)
+    (words.into_iter().collect(), left_out)
 }
 
 fn is_about_images_alone(scope: &Scope) -> bool {
@@ -284,28 +284,26 @@ impl Decider {
     /// compares with: on all days between two of them the answer is the same.
     fn refused_days(&mut self, rhel: RhelVersion, days: Option<&BTreeSet<String>>) -> Days {
         let Some(days) = days else {
-            return if self.refuses_rhel(rhel, "2025-01-01") {
-                Days::All
-            } else {
-                Days::These(BTreeSet::new())
+            return match self.refuses_rhel(rhel, "2025-01-01") {
+                true => Days::All,
+                false => Days::These(BTreeSet::new()),
             };
         };
-        let mut answers: BTreeMap<(usize, bool), bool> = BTreeMap::new();
+        let mut answers = BTreeMap::new();
         let (mut refused, mut is_all) = (BTreeSet::new(), true);
         for day in calendar() {
             let class = (days.range(..day.clone()).count(), days.contains(&day));
-            let answer = *answers
+            let answer = answers
                 .entry(class)
                 .or_insert_with(|| self.refuses_rhel(rhel, &day));
-            is_all &= answer;
-            if answer {
-                refused.insert(day.replace('-', ""));
+            match answer {
+                true => drop(refused.insert(day.replace('-', ""))),
+                false => is_all = false,
             }
         }
-        if is_all {
-            Days::All
-        } else {
-            Days::These(refused)
+        match is_all {
+            true => Days::All,
+            false => Days::These(refused),
         }
     }
 }
@@ -333,7 +331,7 @@ fn decoded(judge: &mut Decider, days: &BTreeMap<RhelVersion, BTreeSet<String>>) 
         let mut first = ocp_fields(stamp);
         first.retain(|_, ocp| judge.refuses_ocp(*ocp));
         if !first.is_empty() {
-            let first = any_of(first.keys().map(String::as_str));
+            let first = any_of(first.keys());
             found.push(format!(
                 "{first}(?:[a-z][^.]*)?[.][^.]*[.][0-9]{{{digits}}}[-.].*"
             ));
@@ -349,13 +347,12 @@ fn decoded(judge: &mut Decider, days: &BTreeMap<RhelVersion, BTreeSet<String>>) 
             groups.entry(refused).or_default().push(field);
         }
         for (days, fields) in groups {
-            let fields = any_of(fields.iter().map(String::as_str));
+            let fields = any_of(fields);
             match days {
                 Days::All => found.push(format!("{before}{fields}[.].*")),
                 Days::These(days) if days.is_empty() => {}
                 Days::These(days) => {
-                    let days = any_of(days.iter().map(String::as_str));
-                    found.push(format!("{before}{fields}[.]{days}{after}"));
+                    found.push(format!("{before}{fields}[.]{}{after}", any_of(days)));
                 }
             }
         }
@@ -365,14 +362,11 @@ fn decoded(judge: &mut Decider, days: &BTreeMap<RhelVersion, BTreeSet<String>>) 
 
 /// Versions that the decoder understands and that name a release, with each number in its range.
 fn well_formed() -> String {
-    let words = |fields: Vec<String>| any_of(fields.iter().map(String::as_str));
-    let first = |stamp| words(ocp_fields(stamp).into_keys().collect());
-    let second = words(legacy_rhel_fields().into_keys().collect());
-    let rhel = words(rhel_fields().into_keys().collect());
+    let [long, short] = [LONG, SHORT].map(|stamp| any_of(ocp_fields(stamp).keys()));
+    let legacy = any_of(legacy_rhel_fields().keys());
+    let rhel = any_of(rhel_fields().keys());
     format!(
-        "{}{ARCH}[.]{second}[.]{DAY}{TIME}[-.]{BUILD}|{}{ARCH}[.]{second}[.]{DAY}[-.]{BUILD}|{rhel}[.]{DAY}-{BUILD}",
-        first(LONG),
-        first(SHORT)
+        "{long}{ARCH}[.]{legacy}[.]{DAY}{TIME}[-.]{BUILD}|{short}{ARCH}[.]{legacy}[.]{DAY}[-.]{BUILD}|{rhel}[.]{DAY}-{BUILD}"
     )
 }
 
@@ -380,37 +374,37 @@ fn well_formed() -> String {
 const LONG: &str = "202001010000";
 const SHORT: &str = "20200101";
 
+/// The spellings of a part of a version that the decoder reads, and what it reads.
+fn read<T>(
+    spellings: impl Iterator<Item = String>,
+    decode: impl Fn(&str) -> Option<T>,
+) -> BTreeMap<String, T> {
+    spellings
+        .filter_map(|part| decode(&part).map(|read| (part, read)))
+        .collect()
+}
+
 /// Spellings of each OCP release in a legacy version with a stamp of this length.
 fn ocp_fields(stamp: &str) -> BTreeMap<String, OcpMinor> {
-    (40..=499)
-        .map(|first: u16| first.to_string())
-        .filter_map(|first| {
-            let ocp = ImageVersion::parse(&format!("{first}.84.{stamp}-0")).ocp?;
-            Some((first, ocp))
-        })
-        .collect()
+    read((40..=499).map(|n| n.to_string()), |first| {
+        ImageVersion::parse(&format!("{first}.84.{stamp}-0")).ocp
+    })
 }
 
 /// Spellings of each RHEL release in a legacy version.
 fn legacy_rhel_fields() -> BTreeMap<String, RhelVersion> {
-    (1..=999)
-        .map(|second: u16| second.to_string())
-        .filter_map(|second| {
-            let rhel = ImageVersion::parse(&format!("49.{second}.{LONG}-0")).rhel?;
-            Some((second, rhel))
-        })
-        .collect()
+    read((1..=999).map(|n| n.to_string()), |second| {
+        ImageVersion::parse(&format!("49.{second}.{LONG}-0")).rhel
+    })
 }
 
 /// Spellings of each in a RHEL-versioned one.
 fn rhel_fields() -> BTreeMap<String, RhelVersion> {
     let all = (1..100).flat_map(|major| (0..100).map(move |minor| format!("{major}.{minor}")));
-    all.filter_map(|field| {
+    read(all, |field| {
         let version = ImageVersion::parse(&format!("{field}.{SHORT}-0"));
-        let rhel = version
+        version
             .rhel
-            .filter(|_| version.scheme == Scheme::RhelVersioned)?;
-        Some((field, rhel))
+            .filter(|_| version.scheme == Scheme::RhelVersioned)
     })
-    .collect()
 }
