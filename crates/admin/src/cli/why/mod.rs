@@ -1,8 +1,7 @@
 //! `oc skewguard why`: why a Machine did not become a Node. Reads, prints, changes nothing.
 
 mod groups;
-mod markdown;
-mod text;
+mod page;
 
 use super::audit::{cluster, parse_time, starter};
 use super::{
@@ -10,9 +9,10 @@ use super::{
     policy_name, read_once,
 };
 use crate::audit::cluster::scripts;
+use crate::audit::results::MAX_NOT_UNDERSTOOD;
 use crate::audit::{Objects, Origin, Unread, audit};
 use crate::forms::terminal::Terminal;
-use crate::why::{Question, WhyReport, why};
+use crate::why::{Question, why};
 use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::connect::login::LoginRequest;
 use skewguard_cluster::files::input;
@@ -120,7 +120,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if args.print_commands.is_some() {
-        return print_gather(args, io);
+        return print_script(args, io);
     }
     check_names(&args.from, &args.names)?;
     let (from, names) = files_and_names(&args.from, &args.names);
@@ -130,7 +130,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     let clock = Moment::of(SystemTime::now());
     let mut objects = Objects::new(Purpose::Nodes, clock, from.is_empty());
     let input = (from.as_slice(), names.as_slice());
-    let (unread, origin) = read(args, input, &mut objects, clock, io)?;
+    let (mut unread, origin) = read(args, input, &mut objects, clock, io)?;
     // An empty list is no error: it says that there is none.
     if objects.has_no_nodes() && objects.empty_lists == 0 && objects.has_only_others() {
         for unread in &unread {
@@ -155,6 +155,10 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         time: clock.text(),
         ..result.origin.clone()
     });
+    // Those of the audit; the ones that are asked for here have a name.
+    unread.retain(|unread| !unread.is_estimated);
+    let not_understood = objects.not_understood.iter();
+    unread.extend(not_understood.take(MAX_NOT_UNDERSTOOD).cloned());
     let report = why(
         &objects,
         Question {
@@ -163,10 +167,15 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
             now: objects.clock().unwrap_or(clock),
             audit: &result,
             origin,
-            unread: left_unread(unread, &objects),
+            unread,
         },
     )?;
-    print(args.output, terminal, &report, io)?;
+    let text = match args.output {
+        Form::Text => page::text(&report, terminal)?,
+        Form::Json => serde_json::to_string_pretty(&report)? + "\n",
+        Form::Markdown => page::markdown(&report)?,
+    };
+    io.out.write_all(text.as_bytes())?;
     Ok(Exit::Done)
 }
 
@@ -192,47 +201,19 @@ fn read(
     Ok((unread, Some(origin)))
 }
 
-/// Prints the script that gathers what --from reads.
-fn print_gather(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
+/// Prints the script that gathers what --from reads, or writes it to a new file.
+fn print_script(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let has_input = args.kubeconfig.is_some() || args.context.is_some();
     if has_input || !args.from.is_empty() {
         io.say("this script is the same for every cluster: name --print-commands alone");
         return Ok(Exit::Usage);
     }
-    write(args, &scripts::commands(Purpose::Nodes), io)
-}
-
-/// Writes a script to where it was asked for.
-fn write(args: &Args, script: &str, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let script = scripts::commands(Purpose::Nodes);
     match &args.file {
         None => io.out.write_all(script.as_bytes())?,
-        Some(path) => {
-            let about = |error| format!("{}: {}", named(path), cause(&error));
-            let mut file = File::create_new(path).map_err(about)?;
-            file.write_all(script.as_bytes()).map_err(about)?;
-        }
+        Some(path) => File::create_new(path)
+            .and_then(|mut file| file.write_all(script.as_bytes()))
+            .map_err(|error| format!("{}: {}", named(path), cause(&error)))?,
     }
     Ok(Exit::Done)
-}
-
-/// Things that could not be read, and objects that were not understood.
-fn left_unread(mut unread: Vec<Unread>, objects: &Objects) -> Vec<Unread> {
-    // Those of the audit; the ones that are asked for here have a name.
-    unread.retain(|unread| !unread.is_estimated);
-    unread.extend(objects.not_understood.iter().take(100).cloned());
-    unread
-}
-
-fn print(
-    form: Form,
-    terminal: Terminal,
-    report: &WhyReport,
-    io: &mut Io<'_>,
-) -> Result<(), Failure> {
-    let text = match form {
-        Form::Text => text::render(report, terminal),
-        Form::Json => serde_json::to_string_pretty(report)? + "\n",
-        Form::Markdown => markdown::render(report)?,
-    };
-    Ok(io.out.write_all(text.as_bytes())?)
 }

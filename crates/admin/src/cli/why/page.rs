@@ -1,0 +1,133 @@
+//! What `why` says to people, put together once; a template writes it for a terminal, another one for a
+//! ticket (pure).
+
+use super::groups::{Group, groups};
+use crate::forms::markdown::render_template;
+use crate::forms::template::templates;
+use crate::forms::terminal::Terminal;
+use crate::why::{Mark, Stage, Step, WhyReport};
+use minijinja::Error;
+use minijinja::value::Serde;
+use serde_json::{Value, json};
+use skewguard_cluster::names::count;
+use std::collections::BTreeMap;
+
+/// So many machines are told at all; JSON has each.
+const MOST: usize = 100;
+
+/// For a person: how many, then of each the sentence, what to do, the steps with a mark each, and what
+/// says so.
+pub(super) fn text(report: &WhyReport, terminal: Terminal) -> Result<String, Error> {
+    let joined = |lines: Vec<String>| {
+        let lines = lines.iter().map(|line| line.trim_end());
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let mut templates = templates(str::to_owned)?;
+    templates.add_filter("text", move |text: &str, lead: &str, hang: usize| {
+        joined(terminal.text(lead, hang, text))
+    });
+    templates.add_filter("advice", move |text: &str, lead: &str, hang: usize| {
+        joined(terminal.advice(lead, hang, text))
+    });
+    templates.render_str(include_str!("page.txt"), Serde(page(report)))
+}
+
+/// For a ticket.
+pub(super) fn markdown(report: &WhyReport) -> Result<String, Error> {
+    render_template(include_str!("page.md"), page(report))
+}
+
+fn page(report: &WhyReport) -> Value {
+    let groups = groups(&report.machines);
+    let unread = report.unread.iter().map(ToString::to_string);
+    json!({
+        "all": groups.len(),
+        "most": MOST,
+        "groups": groups.iter().take(MOST).map(of_group).collect::<Vec<_>>(),
+        "summary": (report.machines.len() > 1).then(|| summary(report)),
+        "no_machine": report.machines.is_empty().then(|| no_machine(report)),
+        "logs": (report.server_log.servers > 0).then(|| logs(report)),
+        "notes": report.server_log.notes,
+        "unread": unread.collect::<Vec<_>>(),
+    })
+}
+
+fn of_group(group: &Group<'_>) -> Value {
+    let steps = group.first.steps.iter();
+    json!({
+        "first": group.first,
+        "others": group.others.len(),
+        "stage": words(group.first.stage),
+        "sentence": group.sentence(),
+        "steps": steps.map(|step| (lead(step), &step.text)).collect::<Vec<_>>(),
+    })
+}
+
+/// Mark and name of a step, before its text.
+fn lead(step: &Step) -> String {
+    let mark = match step.mark {
+        Mark::Done => "[x]",
+        Mark::Stopped => "[!]",
+        Mark::NotReached => "[ ]",
+        Mark::Unknown => "[?]",
+    };
+    format!("{mark} {:<17}", step.name)
+}
+
+/// What is said where nothing waits: only where all was read that would show it is there none.
+fn no_machine(report: &WhyReport) -> String {
+    let namespace = report.namespace.as_ref();
+    let of = namespace.map_or(String::new(), |name| format!(" of namespace {name}"));
+    let (begin, end) = match report.unread.is_empty() {
+        true => ("No", ""),
+        false => (
+            "In what was read no",
+            " Whether others wait is unknown: see what was not read.",
+        ),
+    };
+    let young = match report.young {
+        0 => ".".to_owned(),
+        1 => " for more than ten minutes; 1 was made just now.".to_owned(),
+        young => format!(" for more than ten minutes; {young} were made just now."),
+    };
+    format!("{begin} machine{of} waits to become a Node{young}{end}")
+}
+
+/// The numbers of those that stopped at each stage.
+fn summary(report: &WhyReport) -> String {
+    let mut counts: BTreeMap<Stage, usize> = BTreeMap::new();
+    for machine in &report.machines {
+        *counts.entry(machine.stage).or_default() += 1;
+    }
+    let counts = counts.iter();
+    let counts = counts.map(|(stage, count)| format!("{count} {}", words(*stage)));
+    let counts: Vec<String> = counts.collect();
+    format!("Of {}: {}.", report.machines.len(), counts.join(", "))
+}
+
+fn words(stage: Stage) -> &'static str {
+    match stage {
+        Stage::BeingRemade => "made anew again and again",
+        Stage::NoInstance => "without an instance",
+        Stage::NoRequest => "did not ask for a config",
+        Stage::RequestRefused => "did not get a config",
+        Stage::Refused => "refused by skewguard",
+        Stage::FirstBoot => "in the first boot",
+        Stage::NoCertificate => "without a certificate",
+        Stage::NodeNotReady => "with a Node that is not Ready or not linked",
+        Stage::Unknown => "unknown",
+        Stage::Joined => "joined",
+    }
+}
+
+/// What was read of logs.
+fn logs(report: &WhyReport) -> String {
+    let log = &report.server_log;
+    let since = log.since.as_ref();
+    let since = since.map_or(String::new(), |since| format!(" since {since}"));
+    format!(
+        "Logs of {}{since}: {}.",
+        count(log.servers, "machine-config-server"),
+        count(log.requests, "request")
+    )
+}
