@@ -55,6 +55,8 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     };
     let mut machines: Vec<Explanation> = all.into_iter().map(tell).collect();
     if is_of_all {
+        let all: BTreeSet<&str> = machines.iter().flat_map(Explanation::requests).collect();
+        let is_told = |name: &str| all.contains(name);
         let strange = index.strangers.iter().map(|one| &*one.last.metadata.name);
         let strange: BTreeSet<&str> = strange.collect();
         let own = machines.iter().map(|machine| {
@@ -66,7 +68,7 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
         let named: BTreeSet<&str> = own.iter().flatten().copied().collect();
         // Where there are more of them than machines that they may be of, some are of others.
         let is_named = |name: &str| named.len() <= own.len() && named.contains(name);
-        let mut others = strangers(facts, &index, &is_named, now);
+        let mut others = strangers(facts, &index, &is_named, &is_told, now);
         others.all.extend(sets_without_machines(facts, &index));
         if let Some(namespace) = namespace {
             // A request has none.

@@ -54,6 +54,9 @@ pub(super) struct Index<'a> {
     requests_by_short: BTreeMap<&'a str, Vec<&'a CertificateRequest>>,
     /// The nodes of requests for a first certificate that are nobody's, the oldest first.
     pub(super) strangers: Vec<Stranger<'a>>,
+    /// Kubelets that ask under the name of a Node which is there, the oldest first: its own, which lost
+    /// its certificate, or another machine's.
+    pub(super) namesakes: Vec<Stranger<'a>>,
     /// Machines, hosts and agents with an instance that wait, and have no request under their name.
     pub(super) unnamed: usize,
     /// Full names of the NodePools that have Machines.
@@ -130,6 +133,7 @@ impl<'a> Index<'a> {
                 .map(|(_, name)| normal(name))
                 .collect(),
             strangers: Vec::new(),
+            namesakes: Vec::new(),
             unnamed: 0,
             pools_with_machines: machines
                 .filter_map(|machine| machine.node_pool.as_deref())
@@ -140,6 +144,7 @@ impl<'a> Index<'a> {
             takers,
         };
         index.find_strangers(facts);
+        index.find_namesakes();
         index.find_strange_askers(facts);
         index
     }
@@ -228,6 +233,28 @@ impl<'a> Index<'a> {
         self.strangers.sort_by_key(|stranger| stranger.first);
     }
 
+    /// Finds the pending requests of kubelets under the names of Nodes that are there.
+    fn find_namesakes(&mut self) {
+        let names = self.nodes.keys();
+        let asking = names.filter_map(|name| {
+            let own = self.kubelet_requests(name);
+            let (first, last) = (own.first()?.metadata.created, *own.last()?);
+            Some(Stranger { first, last })
+        });
+        let mut found: Vec<Stranger<'_>> = asking.collect();
+        found.sort_by_key(|one| one.first);
+        self.namesakes = found;
+    }
+
+    /// The pending requests of kubelets under the name of a Node that is there, the oldest first.
+    pub(super) fn kubelet_requests(&self, node: &str) -> Vec<&'a CertificateRequest> {
+        let there = self.nodes.get(node);
+        let all = self.requests.get(node).into_iter().flatten().copied();
+        let asks =
+            |request: &&CertificateRequest| there.is_some_and(|there| asks_beside(there, request));
+        all.filter(asks).collect()
+    }
+
     /// The requests for a first certificate of a node of this name, whole or its first part, the oldest
     /// first.
     pub(super) fn first_requests(&self, name: &str) -> Vec<&'a CertificateRequest> {
@@ -282,6 +309,22 @@ impl<'a> Index<'a> {
         let all = self.events.get(&(kind, namespace, name));
         all.cloned().unwrap_or_default()
     }
+}
+
+/// Tells if a request waits that the kubelet of a silent Node made, or another machine under the name of a
+/// Node whose kubelet has its certificate.
+fn asks_beside(node: &Node, request: &CertificateRequest) -> bool {
+    let made = request.metadata.created;
+    let is_after =
+        |at: Option<Moment>| matches!((made, at), (Some(own), Some(at)) if own > at.plus(CLOCKS));
+    let Some(ready) = &node.ready else {
+        return false;
+    };
+    let is_silent = ready.status == "Unknown";
+    request.is_client
+        && request.is_pending()
+        && is_after(node.metadata.created)
+        && (is_silent || request.is_first && is_after(ready.since()))
 }
 
 /// Addresses of everything that was read.

@@ -27,6 +27,7 @@ mod request_step;
 mod request_words;
 mod sets;
 mod subjects;
+mod taken_name;
 mod way;
 
 use skewguard_cluster::kinds::ignition_specs;

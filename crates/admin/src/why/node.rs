@@ -4,14 +4,17 @@ use super::case::Case;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::span;
-use super::pending::APPROVER_LOG;
+use super::pending::{APPROVER_LOG, approve};
+use super::taken_name::RENEWALS;
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::names::normal;
 use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::names::count;
 
-impl Case<'_> {
+impl<'a> Case<'a> {
     /// Its Node, where it is there: joined, or what is wrong with it.
     pub(super) fn of_node(&mut self) -> Option<Finding> {
         let node = self.node()?;
@@ -35,7 +38,9 @@ impl Case<'_> {
         let serving = self.serving_requests(node);
         let names_it = |machine: &Machine| machine.node.as_ref() == Some(own);
         let is_linked = self.machine.is_none_or(names_it);
-        let is_own = is_linked || self.is_surely(node);
+        let again = self.asks_again(node);
+        let is_of_another = again.is_some_and(|request| request.is_first);
+        let is_own = (is_linked || self.is_surely(node)) && !is_of_another;
         let not_ready = node.ready.as_ref().filter(|ready| !ready.is_true());
         let (finding, proof) = match not_ready {
             Some(ready) => {
@@ -166,7 +171,7 @@ impl Case<'_> {
         }
     }
 
-    fn not_ready(&self, node: &Node, ready: &Condition, which: &str) -> Finding {
+    fn not_ready(&mut self, node: &Node, ready: &Condition, which: &str) -> Finding {
         let since = ready.since();
         let since = since.map_or(String::new(), |since| {
             format!(" for {}", span(self.now.since(since)))
@@ -191,7 +196,46 @@ impl Case<'_> {
             )),
             None => finding,
         };
-        finding.next(format!("Look at the Node: `oc describe node {own}`"))
+        self.with_request(node, finding)
+            .next(format!("Look at the Node: `oc describe node {own}`"))
+    }
+
+    /// The last request by which the kubelet of a silent Node asks for a certificate again.
+    fn asks_again(&self, node: &Node) -> Option<&'a CertificateRequest> {
+        let is_silent = node.ready.as_ref()?.status == "Unknown";
+        let own = self.index.kubelet_requests(&normal(&node.metadata.name));
+        own.last().copied().filter(|_| is_silent)
+    }
+
+    /// Adds that request to what is said of the Node, and what to do with it.
+    fn with_request(&mut self, node: &Node, mut finding: Finding) -> Finding {
+        let Some(last) = self.asks_again(node) else {
+            return finding;
+        };
+        let own = self.index.kubelet_requests(&last.node);
+        let by = if last.is_first {
+            "the bootstrapper"
+        } else {
+            "the node itself"
+        };
+        let text = format!("of node {}, by {by}, pending", last.node);
+        self.see(last.source(), last.metadata.created, text);
+        let why = self.approver_said(last);
+        let why = why.map_or(".".to_owned(), |why| format!("; {}", sentence(&why)));
+        let what = if last.is_first {
+            self.unseen("whether the request is its own, which whoever has the bootstrap credentials can make: the kubelet's journal on the node");
+            "As it seems its kubelet lost or outlived its certificate, and asks for a new one"
+        } else {
+            "Its kubelet asks to renew its certificate"
+        };
+        let waits = self.pending(last, &own);
+        finding.sentence = format!("{} {what}: {waits}{why}", finding.sentence);
+        let finding = finding.next(approve(last));
+        if last.is_first {
+            finding
+        } else {
+            finding.next(RENEWALS)
+        }
     }
 
     fn not_linked(&mut self, node: &Node, which: &str) -> Finding {

@@ -5,13 +5,14 @@ use super::case::{Case, Subject};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::{Moment, span};
+use super::taken_name::with_advice;
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::names::count;
 
 /// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
 /// `maxMachineDelta`).
-const APPROVED_WITHIN: u64 = 2 * 3_600;
+pub(super) const APPROVED_WITHIN: u64 = 2 * 3_600;
 
 /// The number of requests that may wait beyond Machines or Nodes (cluster-machine-approver,
 /// `maxDiffBetweenPendingCSRsAndMachinesCount`).
@@ -44,7 +45,10 @@ impl<'a> Case<'a> {
     /// The requests for a first certificate under one of its names, the oldest first.
     fn own_requests(&self) -> Vec<&'a CertificateRequest> {
         if let Subject::Request(request) = self.subject {
-            return self.index.first_requests(&request.node);
+            return match self.index.node(&request.node) {
+                Some(_) => self.index.kubelet_requests(&request.node),
+                None => self.index.first_requests(&request.node),
+            };
         }
         let names = self.names();
         let all = names
@@ -116,15 +120,17 @@ impl<'a> Case<'a> {
                 "it is pending.".to_owned()
             }
         };
-        no_certificate(
+        let finding = no_certificate(
             format!("{request} of {node}"),
             format!(
                 "{begin} request {request} of {node}, which no Machine, host or Node has as its name, was made{}, after {after}; {why}",
                 self.ago(first.metadata.created),
             ),
-        )
-        .next(NAMES)
-        .next(approve(first))
+        );
+        match self.obstacle(first) {
+            None => finding.next(NAMES).next(approve(first)),
+            obstacle => with_advice(finding, first, obstacle),
+        }
     }
 
     /// An approved request, and no Node.
@@ -132,16 +138,25 @@ impl<'a> Case<'a> {
         let (name, id, source) = (self.name, &request.metadata.name, request.source());
         let when = self.ago(request.metadata.created);
         let signed = match request.dates {
-            _ if !request.is_signed => ", status.certificate is empty".to_owned(),
+            _ if !request.is_signed => match &request.denied {
+                Some(why) => format!(", status.certificate is empty: {why}"),
+                None => ", status.certificate is empty".to_owned(),
+            },
             Some(dates) => format!(", valid from {} until {}", dates.from, dates.until),
-            None => String::new(),
+            None => ", status.certificate is there".to_owned(),
         };
+        let refused = request.denied.as_ref();
+        let refused = refused.map(|why| format!(", and its signer refused it: {}", sentence(why)));
         let text = format!("of node {}, approved{signed}", request.node);
         self.see(&source, request.metadata.created, text);
+        if request.is_signed {
+            self.reach(At::Certificate, format!("{id} is signed"));
+        }
         let finding = if !request.is_signed {
+            let refused = refused.unwrap_or_else(|| " and not signed.".to_owned());
             no_certificate(
                 format!("{id} is not signed"),
-                format!("{name} waits for its certificate: request {id}, made{when}, is approved and not signed."),
+                format!("{name} waits for its certificate: request {id}, made{when}, is approved{refused}"),
             )
             .next("Look at the signer: `oc describe clusteroperators kube-controller-manager`")
         } else if request.dates.is_some_and(|dates| dates.until < self.now) {
@@ -202,17 +217,21 @@ impl<'a> Case<'a> {
                 "{name} waits for its certificate: {}{reason}",
                 self.pending(last, own)
             ),
-        )
-        .next(approve(last));
+        );
+        let obstacle = self.obstacle(last);
+        let is_open = obstacle.as_ref().is_some_and(|obstacle| obstacle.is_open);
+        let finding = with_advice(finding, last, obstacle);
         if let Some(unseen) = unseen {
             self.unseen(unseen);
+        }
+        if is_open || unseen.is_some() {
             return finding;
         }
         finding.proved(self, source, &[Counter::Nodes])
     }
 
     /// `request csr-1 is pending for 67 minutes`.
-    fn pending(&self, last: &CertificateRequest, own: &[&CertificateRequest]) -> String {
+    pub(super) fn pending(&self, last: &CertificateRequest, own: &[&CertificateRequest]) -> String {
         let pending = own.iter().filter(|request| request.is_pending());
         let first = pending.clone().next();
         let since = first.and_then(|request| request.metadata.created);
@@ -228,12 +247,8 @@ impl<'a> Case<'a> {
 
     /// The approver's reason to leave a request alone: its own word, else its rules.
     fn why_not_approved(&mut self, request: &CertificateRequest) -> Reason {
-        let facts = self.facts;
-        let (id, node) = (&request.metadata.name, &request.node);
-        let said = facts.refusals.get(id);
-        if let Some(why) = said.or_else(|| facts.refusals.get(node)) {
-            self.see(APPROVER_LOG, None, format!("{id}: {why}"));
-            return Reason::Said(format!("the approver: {why}"));
+        if let Some(why) = self.approver_said(request) {
+            return Reason::Said(why);
         }
         if let Some(why) = self.ignored_with_all(request) {
             return Reason::SaidOfAll(why);
@@ -247,9 +262,20 @@ impl<'a> Case<'a> {
         Reason::ByRule(why)
     }
 
+    /// The approver's own word against a request.
+    pub(super) fn approver_said(&mut self, request: &CertificateRequest) -> Option<String> {
+        let (id, refusals) = (&request.metadata.name, &self.facts.refusals);
+        let why = refusals.get(id).or_else(|| refusals.get(&request.node))?;
+        self.see(APPROVER_LOG, None, format!("{id}: {why}"));
+        Some(format!("the approver: {why}"))
+    }
+
     /// The approver's rule against a request, by the objects that were read.
     fn rule(&mut self, request: &CertificateRequest) -> Option<String> {
         let node = &request.node;
+        if request.is_first && self.index.node(node).is_some() {
+            return Some(format!("node {node} already exists"));
+        }
         let Some(machine) = self.machine else {
             let is_known = self.index.ground.has_machines || !self.facts.nodes.is_empty();
             return is_known.then(|| {
@@ -313,7 +339,7 @@ fn no_certificate(step: impl Into<String>, sentence: String) -> Finding {
 }
 
 /// The advice to approve a request.
-fn approve(request: &CertificateRequest) -> String {
+pub(super) fn approve(request: &CertificateRequest) -> String {
     format!(
         "If it is this machine's (one for serving follows): `oc adm certificate approve {}`",
         request.metadata.name

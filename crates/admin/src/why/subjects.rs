@@ -1,7 +1,7 @@
 //! Everything that should become a Node, and is none (pure).
 
 use super::case::{Case, Subject};
-use super::index::Index;
+use super::index::{Index, Stranger};
 use super::moment::Moment;
 use super::remade::is_remade;
 use super::way::YOUNG;
@@ -81,16 +81,19 @@ pub(super) fn strangers<'a>(
     facts: &'a Cluster,
     index: &Index<'a>,
     is_named: &dyn Fn(&str) -> bool,
+    is_told: &dyn Fn(&str) -> bool,
     now: Moment,
 ) -> Subjects<'a> {
     let mut found = Subjects::default();
     let has_machines = facts.all_machines().next().is_some();
-    for stranger in &index.strangers {
+    let is_left = |stranger: &&Stranger<'_>| {
         let is_over = has_machines && stranger.last.is_signed
             || !index.ground.has_nodes && !stranger.last.is_pending();
-        if is_over || is_named(&stranger.last.metadata.name) {
-            continue;
-        }
+        !is_over && !is_named(&stranger.last.metadata.name)
+    };
+    let namesakes = index.namesakes.iter();
+    let namesakes = namesakes.filter(|one| !is_told(&one.last.metadata.name));
+    for stranger in index.strangers.iter().filter(is_left).chain(namesakes) {
         if stranger.first.is_some_and(|first| now.since(first) < YOUNG) {
             found.young += 1;
         } else {
@@ -153,7 +156,8 @@ fn named<'a>(facts: &'a Cluster, index: &Index<'a>, name: &str) -> Vec<Subject<'
     let hosts = hosts.filter(|one| is(Subject::Host(one)) || is_named(&one.hostname));
     let agents = facts.agents.iter();
     let agents = agents.filter(|one| is(Subject::Agent(one)) || is_named(&one.hostname));
-    let strangers = index.strangers.iter().map(|stranger| stranger.last);
+    let strangers = index.strangers.iter().chain(&index.namesakes);
+    let strangers = strangers.map(|stranger| stranger.last);
     let strangers = strangers.filter(|one| is(Subject::Request(one)) || one.node == own);
     let found = [
         machines.map(Subject::Machine).collect(),

@@ -67,7 +67,7 @@ pub(crate) enum Stage {
     FirstBoot,
     /// The kubelet waits for its certificate.
     NoCertificate,
-    /// The Node is there, and not Ready or not linked.
+    /// It got its certificate, and its Node is missing, not Ready or not linked.
     NodeNotReady,
     /// It cannot be told from what was read.
     Unknown,

@@ -79,3 +79,183 @@ fn a_request_of_a_full_name_is_one_request() {
         "{report:#}"
     );
 }
+
+/// A Node of this name since the first of August; a silent one since an hour.
+fn node(name: &str, address: &str, is_silent: bool) -> Value {
+    let ready = if is_silent {
+        json!({ "type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status.",
+            "lastTransitionTime": "2026-08-20T08:01:00Z", "lastHeartbeatTime": "2026-08-20T08:00:00Z" })
+    } else {
+        json!({ "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet is posting ready status",
+            "lastTransitionTime": "2026-08-01T05:20:00Z", "lastHeartbeatTime": "2026-08-20T10:00:00Z" })
+    };
+    json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "creationTimestamp": "2026-08-01T05:10:00Z", "resourceVersion": "900002", "uid": name },
+        "spec": {}, "status": { "addresses": [{ "type": "InternalIP", "address": address }, { "type": "Hostname", "address": name }], "conditions": [ready] } })
+}
+
+fn evidence(report: &Value, source: &str) -> String {
+    let all = only(report)["evidence"].as_array().unwrap();
+    let found = all.iter().find(|one| one["source"] == source);
+    found.map_or(String::new(), |one| one["text"].to_string())
+}
+
+/// cluster-machine-approver, `pkg/controller/csr_check.go`: it approves no name that a Node has. Whoever
+/// does gives a healthy Node to another machine.
+#[test]
+fn a_request_by_the_name_of_a_living_node_is_never_approved() {
+    let waits = request("csr-a", NODE, BOOTSTRAPPER, "08:55:00");
+    let other = node(NODE, "10.0.16.99", false);
+    let refusal = format!("csr-a: node {NODE} already exists, cannot approve");
+    let report = gather("no-certificate", &[waits.clone(), other.clone()], &refusal).json();
+    assert_eq!(
+        sentence(&report),
+        format!(
+            "{WAITS} waits for its certificate: request csr-a is pending for 65 minutes; the approver: node {NODE} already exists, cannot approve. Node {NODE} is Ready, with another address (10.0.16.99): two machines have one host name."
+        )
+    );
+    assert!(!next(&report).contains("certificate approve"), "{report:#}");
+    assert!(next(&report).contains("another host name"), "{report:#}");
+    let there = evidence(&report, &format!("Node {NODE}, condition Ready"));
+    assert!(there.contains("True: KubeletReady"), "{report:#}");
+    // Without the approver's word, and with an address that may be its own.
+    let same = node(NODE, "10.0.16.37", false);
+    for other in [other, same] {
+        let report = gather("no-certificate", &[waits.clone(), other], "quiet").json();
+        assert!(
+            sentence(&report).contains(&format!("rules: node {NODE} already exists. Node")),
+            "{report:#}"
+        );
+        assert!(!next(&report).contains("certificate approve"), "{report:#}");
+        assert_eq!(only(&report)["isCertain"], false);
+    }
+    // The Node was not read; or it is gone since, which the approver sees by itself.
+    let report = gather("no-certificate", &[waits], &refusal).json();
+    assert!(next(&report).contains("is gone since"), "{report:#}");
+    assert!(!next(&report).contains("certificate approve"), "{report:#}");
+}
+
+/// The Node of an earlier installation is in the way, and is the only thing to delete.
+#[test]
+fn a_request_by_the_name_of_an_old_node_waits_for_its_deletion() {
+    let waits = request("csr-a", NODE, BOOTSTRAPPER, "08:55:00");
+    let refusal = format!("csr-a: node {NODE} already exists, cannot approve");
+    let mut old = node(NODE, "10.0.16.37", true);
+    old["spec"]["providerID"] = "aws:///us-east-2a/i-0old".into();
+    let report = gather("no-certificate", &[waits, old], &refusal).json();
+    assert!(
+        sentence(&report).ends_with(&format!("Node {NODE} has not been Ready for 119 minutes, and is older than the Machine: it is an earlier machine's.")),
+        "{report:#}"
+    );
+    assert!(
+        next(&report).contains(&format!("`oc delete node {NODE}`")),
+        "{report:#}"
+    );
+    assert!(
+        next(&report).contains("The approver then approves the next request by itself"),
+        "{report:#}"
+    );
+    assert!(!next(&report).contains("certificate approve"), "{report:#}");
+    let there = evidence(&report, &format!("Node {NODE}"));
+    assert!(there.contains("i-0old"), "{report:#}");
+}
+
+#[test]
+fn a_request_of_localhost_is_never_approved() {
+    for name in ["localhost", "localhost.localdomain"] {
+        let waits = request("csr-l", name, BOOTSTRAPPER, "08:55:00");
+        let report = gather("no-certificate", &[waits], "quiet").json();
+        assert!(
+            sentence(&report).contains(&format!("request csr-l of {name}")),
+            "{report:#}"
+        );
+        assert!(
+            sentence(&report).ends_with("Neither DHCP nor reverse DNS gave it a host name."),
+            "{report:#}"
+        );
+        assert!(next(&report).contains("never approve csr-l"), "{report:#}");
+        assert!(!next(&report).contains("certificate approve"), "{report:#}");
+    }
+}
+
+/// A cluster that was off for long: the kubelets' certificates are over, and each asks anew.
+#[test]
+fn a_silent_node_that_asks_again_is_told_with_its_request() {
+    let again = |user: &str| {
+        let waits = request("csr-n", NODE, user, "09:00:00");
+        let refusal = format!("csr-n: node {NODE} already exists, cannot approve");
+        let gather = gather("node-not-ready", &[waits], &refusal);
+        let file = format!("cluster-scoped-resources/core/nodes/{NODE}.yaml");
+        let path = gather.dir.path().join(file);
+        let mut object: Value =
+            serde_saphyr::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        object["status"]["conditions"] = node(NODE, "", true)["status"]["conditions"].clone();
+        std::fs::write(&path, object.to_string()).unwrap();
+        gather.json()
+    };
+    let report = again(BOOTSTRAPPER);
+    assert!(
+        sentence(&report).ends_with(&format!("Kubelet stopped posting node status. As it seems its kubelet lost or outlived its certificate, and asks for a new one: request csr-n is pending for 60 minutes; the approver: node {NODE} already exists, cannot approve.")),
+        "{report:#}"
+    );
+    assert_eq!(only(&report)["stage"], "NodeNotReady");
+    assert_eq!(only(&report)["isCertain"], false);
+    let first = only(&report)["next"][0].as_str().unwrap();
+    assert!(
+        first.contains("`oc adm certificate approve csr-n`"),
+        "{report:#}"
+    );
+    assert!(
+        !evidence(&report, "CertificateSigningRequest csr-n").is_empty(),
+        "{report:#}"
+    );
+    let report = again(&format!("system:node:{NODE}"));
+    assert!(
+        sentence(&report).contains("asks to renew its certificate: request csr-n is pending"),
+        "{report:#}"
+    );
+    assert!(
+        next(&report).contains("kube-controller-manager"),
+        "{report:#}"
+    );
+}
+
+/// Nodes without a Machine: the logs tell whether one was installed anew.
+#[test]
+fn a_node_without_a_machine_that_asks_again_waits() {
+    let told = |address: &str, is_silent: bool| {
+        let waits = request("csr-w", "w1.example.com", BOOTSTRAPPER, "09:00:00");
+        let there = node("w1.example.com", address, is_silent);
+        let gather = gather("no-certificate", &[waits, there], "quiet");
+        let machines = "namespaces/openshift-machine-api/machine.openshift.io";
+        std::fs::remove_dir_all(gather.dir.path().join(machines)).unwrap();
+        gather.json()
+    };
+    let report = told("10.0.16.50", true);
+    assert_eq!(
+        sentence(&report),
+        "w1.example.com waits for its certificate: request csr-w is pending for 60 minutes; by the approver's rules: node w1.example.com already exists. Node w1.example.com has not been Ready for 119 minutes: its kubelet lost or outlived its certificate, as it seems, or the machine was installed anew."
+    );
+    assert!(
+        next(&report).contains("`oc adm certificate approve csr-w`"),
+        "{report:#}"
+    );
+    let report = told("10.0.16.37", true);
+    assert!(
+        sentence(&report).ends_with(
+            "its machine asked for its config at 2026-08-20T08:42:31Z: it was installed anew."
+        ),
+        "{report:#}"
+    );
+    assert!(
+        next(&report).contains("`oc delete node w1.example.com`"),
+        "{report:#}"
+    );
+    let report = told("10.0.16.50", false);
+    assert!(
+        sentence(&report).ends_with(
+            "Node w1.example.com is Ready: two machines have one host name, as it seems."
+        ),
+        "{report:#}"
+    );
+    assert!(!next(&report).contains("certificate approve"), "{report:#}");
+}

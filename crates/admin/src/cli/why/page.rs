@@ -114,7 +114,7 @@ fn words(stage: Stage) -> &'static str {
         Stage::Refused => "refused by skewguard",
         Stage::FirstBoot => "in the first boot",
         Stage::NoCertificate => "without a certificate",
-        Stage::NodeNotReady => "with a Node that is not Ready or not linked",
+        Stage::NodeNotReady => "with a Node that is missing, not Ready or not linked",
         Stage::Unknown => "unknown",
         Stage::Joined => "joined",
     }

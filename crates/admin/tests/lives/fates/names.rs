@@ -18,6 +18,8 @@ pub(super) const ALL: &[Fate] = &[
     ("request-too-late", too_late),
     ("flow-disabled", flow_disabled),
     ("old-node-of-its-name", old_node),
+    ("living-node-of-its-name", living_node),
+    ("request-of-localhost", localhost),
     ("certificate-without-node", without_node),
 ];
 
@@ -81,7 +83,6 @@ fn another_name(cluster: &mut Cluster) -> Truth {
     let last = born.address.rsplit('.').next().unwrap().to_owned();
     let name = cluster.dice.pick(&[
         format!("dhcp-16-{last}"),
-        "localhost.localdomain".to_owned(),
         format!("host{last}.corp.example.net"),
     ]);
     let requests = again(cluster, &name, at);
@@ -204,7 +205,39 @@ fn old_node(cluster: &mut Cluster) -> Truth {
         &["NoCertificate", "NodeNotReady"],
     )
     .also(&born.node)
-    .word(&["already exists", "not been Ready", "is there"])
+    .word(&["already exists"])
+    .word(&["not been Ready"])
+    .lie(&["certificate approve"])
+}
+
+/// Another machine has its host name, and is well.
+fn living_node(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let node = cluster.node(&born.node, "10.0.98.7", born.at - 72 * HOUR, "worker");
+    cluster.objects.push(node);
+    let request = cluster.pending(&born.node, at);
+    let why = format!("node {} already exists, cannot approve", born.node);
+    cluster.unapproved(&request, at, &why);
+    truth("living-node-of-its-name", &born)
+        .also(&born.node)
+        .word(&["one host name"])
+        .lie(&["certificate approve", "delete node"])
+}
+
+/// Neither DHCP nor reverse DNS gave it a name.
+fn localhost(cluster: &mut Cluster) -> Truth {
+    let (born, at) = asks_for_certificate(cluster);
+    let name = cluster.dice.pick(&["localhost", "localhost.localdomain"]);
+    let requests = again(cluster, name, at);
+    let why = cluster.no_machine_of(name);
+    cluster.unapproved(&requests[0], at, &why);
+    requests.iter().fold(
+        truth("request-of-localhost", &born)
+            .also(name)
+            .word(&[name])
+            .lie(&["certificate approve"]),
+        |truth, request| truth.also(request),
+    )
 }
 
 /// It made its Node and somebody deleted it, or it never made one: the gather is the same.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 pub(super) const ALL: &[Fate] = &[
     ("node-not-ready", not_ready),
     ("node-silent", silent),
+    ("node-lost-its-certificate", lost_certificate),
     ("node-of-another-name", another_name),
     ("node-deleted", deleted),
     ("serving-certificate-waits", serving),
@@ -73,6 +74,30 @@ fn silent(cluster: &mut Cluster) -> Truth {
     Truth::new("node-silent", &born.name, &["NodeNotReady"])
         .also(&born.node)
         .word(&["stopped posting", "NodeStatusUnknown", "unknown"])
+}
+
+/// It was off while its certificate ran out.
+fn lost_certificate(cluster: &mut Cluster) -> Truth {
+    let ago = cluster.dice.range(90, 300) * MINUTE;
+    let born = cluster.birth(ago);
+    let at = born.at + 12 * MINUTE;
+    let (machine, mut node) = both(cluster, &born, at, &born.node.clone());
+    with_ready(
+        &mut node,
+        "Unknown",
+        "NodeStatusUnknown",
+        "Kubelet stopped posting node status.",
+        at + 3 * MINUTE,
+    );
+    cluster.objects.extend([machine, node]);
+    let asks = at + 30 * MINUTE;
+    let request = cluster.pending(&born.node, asks);
+    let why = format!("node {} already exists, cannot approve", born.node);
+    cluster.unapproved(&request, asks, &why);
+    Truth::new("node-lost-its-certificate", &born.name, &["NodeNotReady"])
+        .also(&born.node)
+        .word(&["stopped posting"])
+        .word(&[&request])
 }
 
 /// It joined under a name that the Machine does not have.

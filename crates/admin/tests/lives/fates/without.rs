@@ -12,6 +12,7 @@ pub(super) const LONERS: &[Fate] = &[
     ("nobody-waits", nobody_waits),
     ("nobodys-serving-request", serving),
     ("nobodys-node-is-gone", gone),
+    ("nobodys-node-asks-again", asks_again),
 ];
 
 pub(super) const AGENTS: &[Fate] = &[
@@ -85,6 +86,24 @@ fn serving(cluster: &mut Cluster) -> Truth {
     )
     .also(&name)
     .listed(Listed::May)
+}
+
+/// The cluster was off for long: its kubelet's certificate ran out.
+fn asks_again(cluster: &mut Cluster) -> Truth {
+    let born = cluster.birth(20 * 24 * 60 * MINUTE);
+    let mut node = cluster.node(&born.node, &born.address, born.at, "worker");
+    let silent = stamp(born.at + 60 * MINUTE);
+    node["status"]["conditions"] = json!([{ "type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status.", "lastTransitionTime": silent, "lastHeartbeatTime": silent }]);
+    cluster.objects.push(node);
+    let at = cluster.now - 40 * MINUTE;
+    let mut truth = Truth::new("nobodys-node-asks-again", &born.node, &["NoCertificate"])
+        .word(&["2 requests are pending"])
+        .word(&["lost or outlived"]);
+    for n in 0..2 {
+        let request = cluster.pending(&born.node, at + n * 15 * MINUTE);
+        truth = truth.also(&request);
+    }
+    truth
 }
 
 /// Somebody deleted its Node, or its kubelet never made it: the gather is the same.
