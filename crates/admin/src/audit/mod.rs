@@ -27,6 +27,7 @@ use crate::version::ImageVersion;
 use cluster::machine::Machine;
 use cluster::node::Node;
 use cluster::{settings, target};
+use judge::image_judge::Judge;
 use judge::image_versions::Lookup;
 use judge::known_version::Claim;
 use judge::verdicts::judge;
@@ -138,7 +139,17 @@ fn rows(
             Some(asked) => Some(target::meant_release(own, asked)),
             None => own.map(str::to_owned),
         };
-        let (row, policy) = judge(set, lookup, policy, of_set.as_deref(), takes_estimates);
+        let set = upkeep::at_release(set, of_set.as_deref());
+        let image = set.image.clone();
+        let by = Judge {
+            policy,
+            release: of_set.as_deref(),
+            image: &image,
+            platform: image.platform.or(set.release_platform),
+            fips: set.fips(lookup.objects),
+        };
+        let own = lookup.images_for(&image);
+        let (row, policy) = judge(set, by, &own, lookup.objects, takes_estimates);
         rows.policy = policy.map(|policy| PolicyStatus {
             limit_release: None,
             ..policy

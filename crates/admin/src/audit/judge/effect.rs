@@ -9,7 +9,6 @@
 //! it; `NodePoolManagement`); openshift/machine-config-operator (`upgradeStubIgnitionIfRequired`);
 //! Cluster API ("Updating Machine Infrastructure"); Karpenter ("Drift").
 
-use super::candidate::can_be_managed;
 use super::remedy::Remedy;
 use super::set::{RELEASE_IMAGE, Set};
 use super::user_data::Stub;
@@ -199,7 +198,7 @@ pub(crate) fn effects(set: &Set, remedy: &Remedy, objects: &Objects) -> Vec<Effe
     let of_user_data = || {
         let stub = set.stub.as_ref()?;
         let image = remedy.version.as_deref().map(ImageVersion::parse);
-        of_user_data(stub, image.as_ref(), is_converted(set, objects))
+        of_user_data(stub, image.as_ref(), set.is_converted)
     };
     let first = remedy.first.map(|reason| Effect {
         is_in_remedy: true,
@@ -215,23 +214,6 @@ pub(crate) fn effects(set: &Set, remedy: &Remedy, objects: &Objects) -> Vec<Effe
     let mut all: Vec<Effect> = all.into_iter().flatten().collect();
     all.sort_by_key(|effect| std::cmp::Reverse(effect.effect));
     all
-}
-
-/// Tells whether the Machine Config Operator converts the user data once it keeps the set's image, since
-/// 4.19.
-fn is_converted(set: &Set, objects: &Objects) -> bool {
-    let release = objects.history.running.as_deref();
-    let is_since = objects.history.running_minor().is_some_and(|release| {
-        release
-            >= OcpMinor {
-                major: 4,
-                minor: 19,
-            }
-    });
-    is_since
-        && set.owner.is_none()
-        && !set.is_left_alone
-        && can_be_managed(set.kind, set.image.platform, release)
 }
 
 /// The operator sets its own image again.

@@ -6,7 +6,7 @@
 //! `rhcos-INFRA` (Power VS), `INFRA-rhcos-image` (Google Cloud), `INFRA` and `INFRA-gen2` (Azure),
 //! `INFRA-base` (libvirt).
 
-use super::published_images;
+use super::published::rhel_of;
 use super::set::Set;
 use crate::audit::results::set::Estimate;
 use crate::audit::results::upkeep::Keeper;
@@ -38,7 +38,7 @@ pub(crate) fn estimate(set: &Set, objects: &Objects) -> Option<(Estimate, ImageV
     let minor = installed.parse::<Release>().ok()?.minor;
     let mut version = ImageVersion::parse(&minor.to_string());
     version.ocp = Some(minor);
-    version.rhel = published_images::rhel_of(minor);
+    version.rhel = rhel_of(minor);
     let estimate = Estimate {
         ocp_version: minor.to_string(),
         source: "InstalledRelease",

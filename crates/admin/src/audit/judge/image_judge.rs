@@ -1,15 +1,14 @@
 //! The judge of the images that the next node of a set may have (pure): by the rules that decide on the node
 //! itself, at its first boot.
 
-use super::set::Set;
+use super::published::of_release;
 use crate::audit::cluster::image::Image;
-use crate::audit::results::set::SetKind;
+use crate::platform::Platform;
 use crate::policy::{Effect, Mode, OnUndetermined, Policy};
 use crate::verdict::{
     BootImage, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, Verdict, decide,
 };
-use crate::version::ImageVersion;
-use skewguard_cluster::cluster::Cluster as Objects;
+use crate::version::{ImageVersion, OcpMinor};
 
 /// What decides beside an image's version.
 #[derive(Debug, Clone, Copy)]
@@ -18,25 +17,15 @@ pub(crate) struct Judge<'a> {
     pub(crate) release: Option<&'a str>,
     /// It says the pool, the platform and the architecture.
     pub(crate) image: &'a Image,
+    /// Platform of the images of a release, also where no image is named.
+    pub(crate) platform: Option<Platform>,
     pub(crate) fips: Option<bool>,
 }
 
 impl<'a> Judge<'a> {
-    pub(crate) fn of(
-        set: &'a Set,
-        policy: &'a PolicyInput,
-        release: Option<&'a str>,
-        objects: &Objects,
-    ) -> Self {
-        // A NodePool's nodes are of another cluster, with MachineConfigs of its own.
-        let pool = set.image.pool.as_deref();
-        let pool = pool.filter(|_| set.kind != SetKind::NodePool);
-        Self {
-            policy,
-            release,
-            image: &set.image,
-            fips: pool.and_then(|pool| objects.fips.of(pool)),
-        }
+    /// All images that were published for a release and fit.
+    pub(crate) fn published(&self, release: OcpMinor) -> Vec<ImageVersion> {
+        of_release(release, self.platform, self.image)
     }
 
     /// The verdict on a node of this version, as if the policy enforced.

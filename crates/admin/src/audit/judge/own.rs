@@ -63,6 +63,7 @@ fn judge<'a>(policy: &'a PolicyInput, image: &'a Image, objects: &'a Objects) ->
         policy,
         release: objects.release.as_deref(),
         image,
+        platform: image.platform,
         fips: None,
     }
 }

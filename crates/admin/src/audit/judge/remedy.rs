@@ -6,7 +6,6 @@ use super::change::{Change, is_urn};
 use super::choice::{Choice, Own, choice};
 use super::image_judge::Judge;
 use super::set::{RELEASE_IMAGE, Set};
-use super::upkeep;
 use crate::audit::cluster::host;
 use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::cluster::platforms::audit_row;
@@ -82,18 +81,12 @@ pub(crate) fn remedy(set: &Set, judge: Judge<'_>, own: &[&OwnImage], objects: &O
             "set {field} to a release whose boot image the policy allows"
         ));
     }
-    let remedy = by_image(set, images, &choice, own, objects);
+    let remedy = by_image(set, images, &choice, own);
     ask_the_owner(set, remedy)
 }
 
 /// The image field is set to one of these images.
-fn by_image(
-    set: &Set,
-    images: &[OwnImage],
-    choice: &Choice,
-    own: Own,
-    objects: &Objects,
-) -> Remedy {
+fn by_image(set: &Set, images: &[OwnImage], choice: &Choice, own: Own) -> Remedy {
     let (before, value): (Option<String>, String) = match (images, &own.image, &own.version) {
         ([], _, _) => (None, "an image that the policy allows".to_owned()),
         (_, Some(_), Some(_)) => (None, own.value()),
@@ -120,7 +113,7 @@ fn by_image(
     Remedy {
         text: Some(format!(
             "{}{}{change}",
-            by_the_cluster(set, objects),
+            by_the_cluster(set),
             before.as_deref().unwrap_or_default()
         )),
         image: own.image,
@@ -133,7 +126,7 @@ fn by_image(
 
 /// The cluster's own way, as the beginning of a sentence. Where another tool writes the
 /// set, the two would undo each other's changes.
-fn by_the_cluster(set: &Set, objects: &Objects) -> &'static str {
+fn by_the_cluster(set: &Set) -> &'static str {
     match set.managed {
         _ if set
             .upkeep
@@ -145,7 +138,7 @@ fn by_the_cluster(set: &Set, objects: &Objects) -> &'static str {
         Some(true) => {
             "the cluster keeps this image up to date, and has not: see the conditions of MachineConfiguration cluster; or "
         }
-        Some(false) if upkeep::could_be_kept(set, objects) => {
+        Some(false) if set.could_be_kept => {
             "let the cluster keep the image up to date (managedBootImages of MachineConfiguration cluster), or "
         }
         _ => "",

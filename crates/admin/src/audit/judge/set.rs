@@ -5,6 +5,7 @@ use super::user_data::Stub;
 use crate::audit::cluster::image::Image;
 use crate::audit::results::set::{SetAudit, SetKind};
 use crate::platform::Platform;
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::ops::Deref;
 
 /// A node pool's image field.
@@ -48,6 +49,8 @@ pub(crate) struct Set {
     pub(crate) joined: usize,
     /// Region and architecture of the cluster's own image that it names.
     pub(crate) elsewhere: Option<String>,
+    /// The Machine Config Operator converts its user data once it keeps the image.
+    pub(crate) is_converted: bool,
     /// The operator puts new images into its template, under the same name.
     pub(crate) is_swapped: bool,
     /// The release of its next node, where that is not the cluster's.
@@ -69,9 +72,12 @@ impl Deref for Set {
 }
 
 impl Set {
-    /// Its platform, also where no image is named.
-    pub(crate) fn any_platform(&self) -> Option<Platform> {
-        self.image.platform.or(self.release_platform)
+    /// FIPS mode of its nodes, by its pool's MachineConfigs. A NodePool's are of another cluster, with
+    /// MachineConfigs of its own.
+    pub(crate) fn fips(&self, objects: &Objects) -> Option<bool> {
+        let pool = self.image.pool.as_deref();
+        let pool = pool.filter(|_| self.kind != SetKind::NodePool)?;
+        objects.fips.of(pool)
     }
 
     /// Tells whether the cluster's next nodes are made by it. A node pool's nodes are of another cluster;

@@ -298,7 +298,7 @@ fn with_machines(
         let platform = own.and_then(|own| own.platform);
         of_set.image.platform = of_set.image.platform.or(platform);
     }
-    of_set
+    upkeep::with_capabilities(of_set, lookup.objects)
 }
 
 /// Adds who keeps its image up to date.

@@ -333,15 +333,30 @@ fn unpinned(stream: Option<&str>, runc: Option<bool>, is_now: bool) -> String {
     format!("no stream is pinned (spec.osImageStream): {why}{pin}")
 }
 
-/// Tells whether the cluster could keep this set's image, and does not because it is not asked to.
-pub(crate) fn could_be_kept(set: &Set, objects: &Objects) -> bool {
+/// Adds whether the cluster could keep this set's image, and does not because it is not asked to; and whether the
+/// operator converts its user data once it does so, since 4.19.
+pub(crate) fn with_capabilities(mut set: Set, objects: &Objects) -> Set {
+    let can_be_managed = |release: Option<&str>| {
+        !set.is_left_alone
+            && set.owner.is_none()
+            && can_be_managed(set.kind, set.image.platform, release)
+    };
     let rule = set.upkeep.as_ref().map(|upkeep| upkeep.rule);
-    rule == Some(Rule::NotSelected)
+    let could_be_kept = rule == Some(Rule::NotSelected)
         && !objects.is_azure_stack
-        && !set.is_left_alone
-        && set.owner.is_none()
-        && can_be_managed(set.kind, set.image.platform, objects.release.as_deref())
+        && can_be_managed(objects.release.as_deref());
+    let history = &objects.history;
+    set.is_converted =
+        history.running_minor() >= Some(CONVERTS) && can_be_managed(history.running.as_deref());
+    set.row.could_be_kept = could_be_kept;
+    set
 }
+
+/// The first release whose operator converts user data.
+const CONVERTS: OcpMinor = OcpMinor {
+    major: 4,
+    minor: 19,
+};
 
 /// The command with which the cluster keeps the images of all sets of this kind.
 pub(crate) fn keep_command(kind: SetKind, objects: &Objects) -> Option<String> {

@@ -3,15 +3,13 @@
 use super::change::Change;
 use super::choice::is_behind;
 use super::effect::effects;
-use super::guess::guessed;
+use super::evidence::{by_what_is_known, guessed, left_open, with_horizon};
 use super::horizon::{Later, later};
 use super::image_judge::Judge;
-use super::image_versions::Lookup;
 use super::issues::known_to_fail;
 use super::known_version::KnownVersion;
-use super::lookup_help::{LookupHelp, NAME_RELEASE};
+use super::lookup_help::LookupHelp;
 use super::missing_limit::missing_limit;
-use super::open::{by_what_is_known, left_open};
 use super::remedy::{Remedy, remedy};
 use super::set::Set;
 use super::upkeep;
@@ -19,8 +17,8 @@ use crate::audit::cluster::image::Image;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::effect::{Effect, EffectKind};
 use crate::audit::results::set::{Estimate, KnownBy, SetAudit};
-use crate::verdict::{BootImageStatus, Outcome, PolicyInput, PolicyStatus, Reason, Verdict};
-use crate::version::{ImageVersion, Release};
+use crate::verdict::{BootImageStatus, Outcome, PolicyStatus, Reason, Verdict};
+use crate::version::ImageVersion;
 use skewguard_cluster::cluster::Cluster as Objects;
 
 /// The verdict on the next node, and what it goes by.
@@ -37,21 +35,18 @@ pub(super) struct Judged {
     pub(super) note: Option<String>,
 }
 
-/// The row of a set, with the verdict on its next node as if the policy enforced, and the policy.
+/// The row of a set, with the verdict on its next node as if the policy enforced, and the policy. `own` are the
+/// cluster's own images that fit.
 pub(crate) fn judge(
     set: Set,
-    lookup: &Lookup<'_>,
-    policy: &PolicyInput,
-    release: Option<&str>,
+    judge: Judge<'_>,
+    own: &[&OwnImage],
+    objects: &Objects,
     takes_estimates: bool,
 ) -> (SetAudit, Option<PolicyStatus>) {
-    let objects = lookup.objects;
-    let set = upkeep::at_release(set, release);
-    let own = lookup.images_for(&set.image);
-    let (known, claim) = believed(&set, Judge::of(&set, policy, release, objects));
-    let set = upkeep::checked(set, known.as_ref(), &own, objects);
-    let judge = Judge::of(&set, policy, release, objects);
-    let verdict = by_what_is_known(&set, known.as_ref(), claim.as_ref(), judge);
+    let (known, claim) = believed(&set, judge);
+    let set = upkeep::checked(set, known.as_ref(), own, objects);
+    let verdict = by_what_is_known(known.as_ref(), claim.as_ref(), judge);
     let judged = match known {
         Some(known) => with_horizon(verdict, known, judge),
         None => guessed(&set, verdict, claim, judge, takes_estimates, objects),
@@ -63,17 +58,13 @@ pub(crate) fn judge(
             Remedy::elsewhere(stub.conversion())
         }
         (Some(limit), _) if !is_unreadable => Remedy::elsewhere(limit.says()),
-        _ if is_unreadable || needs_remedy(&judged, &set, &own) => {
-            remedy(&set, judge, &own, objects)
-        }
+        _ if is_unreadable || needs_remedy(&judged, &set, own) => remedy(&set, judge, own, objects),
         _ => Remedy::default(),
     };
     let known_issues = known_to_fail(judge, judged.version.as_ref());
-    let could_be_kept = upkeep::could_be_kept(&set, objects);
     let policy = judged.verdict.policy.clone();
     let row = SetAudit {
         known_issues,
-        could_be_kept,
         missing_limit,
         ..row(set, judged, remedy, objects)
     };
@@ -95,33 +86,6 @@ fn believed(set: &Set, judge: Judge<'_>) -> (Option<KnownVersion>, Option<KnownV
     match set.known.clone() {
         Some(known) if is_doubtful(&known) => (None, Some(known)),
         known => (known, None),
-    }
-}
-
-/// Adds the later release that would refuse a known version. Where the release is unknown that leaves the verdict
-/// open: the cluster may run it already.
-fn with_horizon(verdict: Verdict, known: KnownVersion, judge: Judge<'_>) -> Judged {
-    let is_open = verdict.verdict != Outcome::Refused;
-    let refusal = is_open.then(|| later(judge, &known.version)).flatten();
-    let is_named = judge
-        .release
-        .is_some_and(|release| release.parse::<Release>().is_ok());
-    let (verdict, help) = if refusal.is_some() && !is_named {
-        let message = "the cluster's release is unknown".to_owned();
-        let verdict = left_open(verdict, Reason::TargetUnknown, message);
-        (verdict, Some(NAME_RELEASE.into()))
-    } else {
-        (verdict, None)
-    };
-    Judged {
-        verdict,
-        version: Some(known.version),
-        by: known.by,
-        from: Some(known.from),
-        estimate: None,
-        help,
-        later: refusal,
-        note: None,
     }
 }
 
