@@ -19,7 +19,7 @@ use serde::de::{
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::iter::Enumerate;
 use std::slice::Iter;
 
@@ -71,13 +71,12 @@ pub fn read<T: DeserializeOwned + Default>(object: &Value) -> (T, Vec<String>) {
         };
         match T::deserialize(reader) {
             Ok(read) => break read,
-            Err(fault) if fault.path.is_empty() || words.len() == MOST => break T::default(),
+            Err(fault) if fault.pointer.is_empty() || words.len() == MOST => break T::default(),
             Err(fault) => {
-                words.push(fault.to_string());
-                let mut steps = fault.path.iter().rev();
-                if let Some(field) = steps.try_fold(rest.to_mut(), |value, step| step.of(value)) {
+                if let Some(field) = rest.to_mut().pointer_mut(&fault.pointer) {
                     *field = Value::Null;
                 }
+                words.push(fault.to_string());
             }
         }
     };
@@ -91,57 +90,46 @@ pub fn known<T: DeserializeOwned + Default>(object: &Value) -> T {
 }
 
 /// A field of another type, and its type in its API.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{} is not {wanted}", bounded(path, KEPT_MAX))]
 struct Fault {
-    /// The last step first.
-    path: Vec<Step>,
+    /// Its path, for a person and by RFC 6901.
+    path: String,
+    pointer: String,
     wanted: &'static str,
-}
-
-#[derive(Debug)]
-enum Step {
-    Field(String),
-    Item(usize),
-}
-
-impl Step {
-    fn of<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        match self {
-            Self::Field(name) => value.get_mut(name),
-            Self::Item(place) => value.get_mut(place),
-        }
-    }
 }
 
 impl Fault {
     fn new(wanted: &'static str) -> Self {
         Self {
-            path: Vec::new(),
+            path: String::new(),
+            pointer: String::new(),
             wanted,
         }
     }
 
-    fn at(mut self, step: Step) -> Self {
-        self.path.push(step);
-        self
-    }
-}
-
-impl Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut path = String::new();
-        for step in self.path.iter().rev() {
-            path += &match step {
-                Step::Field(name) if path.is_empty() => printable(name),
-                Step::Field(name) => format!(".{}", printable(name)),
-                Step::Item(place) => format!("[{place}]"),
-            };
+    /// The same, within the field of this name.
+    fn in_field(self, name: &str) -> Self {
+        let is_within = !self.path.is_empty() && !self.path.starts_with('[');
+        let dot = if is_within { "." } else { "" };
+        let escaped = name.replace('~', "~0").replace('/', "~1");
+        Self {
+            path: format!("{}{dot}{}", printable(name), self.path),
+            pointer: format!("/{escaped}{}", self.pointer),
+            ..self
         }
-        write!(f, "{} is not {}", bounded(&path, KEPT_MAX), self.wanted)
+    }
+
+    /// The same, within this item of a list.
+    fn in_item(self, place: usize) -> Self {
+        let within = self.in_field(&place.to_string());
+        let rest = within.path.trim_start_matches(|c: char| c.is_ascii_digit());
+        Self {
+            path: format!("[{place}]{rest}"),
+            ..within
+        }
     }
 }
-
-impl std::error::Error for Fault {}
 
 impl serde::de::Error for Fault {
     fn custom<T: Display>(_: T) -> Self {
@@ -207,7 +195,7 @@ macro_rules! typed {
     ($($($method:ident)*: $is:ident, $wanted:literal, $visit:ident($none:expr);)*) => {
         $($(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
             match self.value {
-                Value::Null => visitor.$visit($none),
+                Value::Null => visitor.$visit($none(self)),
                 value if value.$is() => self.deserialize_any(visitor),
                 _ => Err(Fault::new($wanted)),
             }
@@ -230,25 +218,13 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 
     typed! {
-        deserialize_bool: is_boolean, "true or false", visit_bool(false);
+        deserialize_bool: is_boolean, "true or false", visit_bool(|_| false);
         deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
-        deserialize_f32 deserialize_f64: is_number, "a number", visit_u64(0);
-        deserialize_str deserialize_string: is_string, "a text", visit_str("");
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.value {
-            Value::Null | Value::Array(_) => visitor.visit_seq(self.items()),
-            _ => Err(Fault::new("a list")),
-        }
-    }
-
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.value {
-            Value::Null | Value::Object(_) => visitor.visit_map(self.fields()),
-            _ => Err(Fault::new("an object")),
-        }
+        deserialize_f32 deserialize_f64: is_number, "a number", visit_u64(|_| 0);
+        deserialize_str deserialize_string: is_string, "a text", visit_str(|_| "");
+        deserialize_seq: is_array, "a list", visit_seq(Reader::items);
+        deserialize_map: is_object, "an object", visit_map(Reader::fields);
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -314,7 +290,7 @@ impl<'de> SeqAccess<'de> for Items<'_> {
         let item = self.items.find(|(_, value)| !value.is_null());
         let item = item.map(|(place, value)| {
             let read = seed.deserialize(self.around.of(value));
-            read.map_err(|fault| fault.at(Step::Item(place)))
+            read.map_err(|fault| fault.in_item(place))
         });
         item.transpose()
     }
@@ -346,7 +322,7 @@ impl<'de> MapAccess<'de> for Fields<'_> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {
         let (name, value) = self.next;
         let read = seed.deserialize(self.around.of(value));
-        read.map_err(|fault| fault.at(Step::Field(name.to_owned())))
+        read.map_err(|fault| fault.in_field(name))
     }
 }
 
@@ -388,11 +364,7 @@ impl<'de> MapAccess<'de> for Members<'_> {
             Err(Fault::new("an object"))
         };
         let names = place.names.iter().rev();
-        read.map_err(|fault| {
-            names.fold(fault, |fault, name| {
-                fault.at(Step::Field((*name).to_owned()))
-            })
-        })
+        read.map_err(|fault| names.fold(fault, |fault, name| fault.in_field(name)))
     }
 }
 

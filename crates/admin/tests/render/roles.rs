@@ -3,7 +3,7 @@
 use super::repository;
 use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::kinds::groups::{CLUSTER_API_NAMESPACE, INFRASTRUCTURE, REPORTS_NAMESPACE};
-use skewguard_cluster::kinds::kind::{Kind, Which};
+use skewguard_cluster::kinds::kind::Kind;
 use skewguard_cluster::kinds::kind_table::KINDS;
 use std::collections::BTreeSet;
 
@@ -35,31 +35,23 @@ fn right(namespace: Option<&'static str>, group: &'static str, resource: &str) -
 
 /// The rights that reading a kind takes.
 fn of_kind(kind: &Kind) -> Vec<Right> {
-    let list = |namespace| right(namespace, kind.group, kind.plural);
-    match &kind.which {
-        Which::All => vec![list(None)],
-        Which::In(namespaces) => namespaces.iter().map(|all| list(Some(*all))).collect(),
-        Which::Named(names) => {
-            let get = |name: &&str| Right {
-                name: Some((*name).to_owned()),
-                verb: "get",
-                ..list(None)
-            };
-            names.iter().map(get).collect()
-        }
-        Which::One(namespace, name) => vec![Right {
+    let of_place = |place| {
+        let list = || right(place, kind.group, kind.plural);
+        let get = |name: &&str| Right {
             name: Some((*name).to_owned()),
             verb: "get",
-            ..list(*namespace)
-        }],
-        Which::Logs(namespace, ..) => vec![
-            list(Some(namespace)),
-            Right {
-                verb: "get",
-                ..right(Some(namespace), kind.group, "pods/log")
-            },
-        ],
-    }
+            ..list()
+        };
+        let log = kind.log.map(|_| Right {
+            verb: "get",
+            ..right(place, kind.group, "pods/log")
+        });
+        match &*kind.names {
+            [] => [list()].into_iter().chain(log).collect(),
+            names => names.iter().map(get).collect::<Vec<_>>(),
+        }
+    };
+    kind.places().into_iter().flat_map(of_place).collect()
 }
 
 /// The rights of the table for this purpose alone, and those that no row has.

@@ -7,7 +7,7 @@ use crate::cluster::Purpose;
 use crate::files::documents::add_page;
 use crate::kinds::fields::{list_at, str_at, text_at};
 use crate::kinds::groups::{CLUSTER_API_NAMESPACE, INFRASTRUCTURE, REPORTS_NAMESPACE, SECRET};
-use crate::kinds::kind::{Kind, Request, Which};
+use crate::kinds::kind::{Kind, Request};
 use crate::kinds::kind_table::asked_for;
 use crate::kinds::machine::Machine;
 use crate::text::printable;
@@ -85,7 +85,7 @@ pub async fn fetch(
     for resource in asked_for(Purpose::Sets).filter(is_wanted) {
         let before = reader.unread.len();
         reader.kind(resource).await?;
-        if let (SECRET, Which::One(_, name)) = (resource.kind, &resource.which) {
+        if let (SECRET, [name]) = (resource.kind, &*resource.names) {
             for unread in reader.unread.iter_mut().skip(before) {
                 unread.what = format!("Secret {name}");
                 unread.estimate();

@@ -4,9 +4,8 @@ use super::login::{Environment, Login, LoginRequest, in_pod, log_in, said};
 use crate::file::{cause, name as name_of};
 use crate::text::printable;
 use kube_client::config::{Kubeconfig, KubeconfigError, NamedContext};
+use std::fs::Metadata;
 use std::io::Read;
-#[cfg(unix)]
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// Largest kubeconfig, in bytes: one of hundreds of clusters has some MiB.
@@ -220,16 +219,10 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(cause(&error)),
         Ok(about) if about.is_dir() => return Err("is a directory".to_owned()),
-        Ok(about) => Some(about),
+        Ok(about) => Some(about).filter(Metadata::is_file),
     };
-    #[cfg(unix)]
-    let is_fifo = about
-        .as_ref()
-        .is_some_and(|about| about.file_type().is_fifo());
-    #[cfg(not(unix))]
-    let is_fifo = false;
     let too_large = || format!("is larger than {MAX_BYTES} bytes");
-    if is_stdin || is_fifo {
+    let Some(about) = about else {
         let mut text = zeroize::Zeroizing::new(String::new());
         let stream: Box<dyn Read> = if is_stdin {
             Box::new(std::io::stdin())
@@ -242,8 +235,8 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
         }
         let read = Kubeconfig::from_yaml(&text).map_err(|error| said(&error))?;
         return is_kubeconfig(read).map(Some);
-    }
-    if about.is_some_and(|about| !about.is_file() || about.len() > MAX_BYTES) {
+    };
+    if about.len() > MAX_BYTES {
         return Err(too_large());
     }
     let absolute = std::path::absolute(file).map_err(|error| cause(&error))?;

@@ -51,17 +51,16 @@ pub async fn fetch(
     watch: Watch<'_>,
 ) -> Vec<Unread> {
     let mut unread = Vec::new();
-    let done = |read: Result<Vec<Unread>, String>, unread: &mut Vec<Unread>| match read {
-        Ok(more) => unread.extend(more),
-        Err(why) => unread.push(not_read("the rest of the cluster", why)),
+    let mut done = |read: Result<Vec<Unread>, String>| {
+        let failed = |why| vec![Unread::new("the rest of the cluster", why)];
+        unread.extend(read.unwrap_or_else(failed));
     };
-    done(fetch_for_nodes(server, cluster, watch).await, &mut unread);
+    done(fetch_for_nodes(server, cluster, watch).await);
     for namespace in hosted_namespaces(cluster) {
-        let read = fetch_more(server, cluster, &ignition_pods(&namespace), watch).await;
-        done(read, &mut unread);
+        done(fetch_more(server, cluster, &ignition_pods(&namespace), watch).await);
     }
     let broken = not_ready(server, watch).await.unwrap_or_else(|why| {
-        unread.push(not_read("nodes that are not Ready", why));
+        unread.push(Unread::new("nodes that are not Ready", why));
         BTreeSet::new()
     });
     for (namespace, name) in user_data_names(cluster) {
@@ -71,7 +70,7 @@ pub async fn fetch(
             Ok(Some(secret)) => drop(add_user_data(cluster, &secret)),
             Ok(None) => {}
             Err(why) => {
-                unread.push(not_read(&what, why));
+                unread.push(Unread::new(what, why));
                 // What one Secret forbids all do.
                 break;
             }
@@ -83,7 +82,7 @@ pub async fn fetch(
                 cluster.complete_node(lenient::known(&node));
             }
             Ok(None) => {}
-            Err(why) => unread.push(not_read(&format!("nodes {name}"), why)),
+            Err(why) => unread.push(Unread::new(format!("nodes {name}"), why)),
         }
     }
     unread.extend(logs(server, cluster, now, watch).await);
@@ -110,11 +109,9 @@ fn list(kind: &str, namespace: Option<&str>) -> String {
 fn hosted_namespaces(cluster: &Cluster) -> Vec<String> {
     let machines = cluster.all_machines();
     let waiting = machines.filter(|machine| machine.node_pool.is_some() && machine.node.is_none());
-    let names: BTreeSet<&str> = waiting
-        .map(|machine| &*machine.metadata.namespace)
-        .collect();
+    let names: BTreeSet<&String> = waiting.map(|machine| &machine.metadata.namespace).collect();
     let names = names.into_iter().filter(|name| is_dns_name(name, 63));
-    names.take(MOST_HOSTED).map(str::to_owned).collect()
+    names.take(MOST_HOSTED).cloned().collect()
 }
 
 /// Namespace and name of the Secrets that have the user data of Machines without a Node.
@@ -175,10 +172,6 @@ fn nodes_to_read(
     names.map(|node| node.metadata.name.clone()).collect()
 }
 
-fn not_read(what: &str, why: String) -> Unread {
-    Unread::new(what, why)
-}
-
 /// The pods of the ignition server of a hosted control plane.
 fn ignition_pods(namespace: &str) -> Request {
     Request {
@@ -201,35 +194,24 @@ struct LogOf {
 }
 
 impl LogOf {
-    fn new(namespace: &str, pod: &str, container: &'static str, began: Option<Moment>) -> Self {
-        Self {
+    /// The pods that were found, at most so many of each.
+    fn all(cluster: &Cluster) -> Vec<Self> {
+        let of = |namespace: &str, pod: &str, container| Self {
             namespace: namespace.to_owned(),
             pod: pod.to_owned(),
             container,
-            began,
-        }
-    }
-
-    /// The pods that were found, at most so many of each.
-    fn all(cluster: &Cluster) -> Vec<Self> {
-        let servers = cluster
-            .servers
-            .iter()
-            .map(|(name, began)| Self::new(MCO_NAMESPACE, name, "machine-config-server", *began));
-        let approvers = cluster.approvers.iter().map(|name| {
-            Self::new(
-                APPROVER_NAMESPACE,
-                name,
-                "machine-approver-controller",
-                None,
-            )
+            began: None,
+        };
+        let servers = cluster.servers.iter().map(|(name, began)| Self {
+            began: *began,
+            ..of(MCO_NAMESPACE, name, "machine-config-server")
         });
-        let ignition = cluster
-            .ignition_pods
-            .iter()
-            .map(|(namespace, name)| Self::new(namespace, name, IGNITION, None));
-        let approvers = approvers.take(MOST_PODS);
-        let servers = servers.take(MOST_PODS).chain(approvers);
+        let approvers = (cluster.approvers.iter())
+            .map(|name| of(APPROVER_NAMESPACE, name, "machine-approver-controller"));
+        let ignition =
+            (cluster.ignition_pods.iter()).map(|(namespace, name)| of(namespace, name, IGNITION));
+        let servers = servers.take(MOST_PODS);
+        let servers = servers.chain(approvers.take(MOST_PODS));
         servers.chain(ignition.take(MOST_PODS)).collect()
     }
 
@@ -266,7 +248,7 @@ async fn logs(
         }
     }
     let all = forbidden.into_iter();
-    all.map(|why| not_read("pods/log", why)).collect()
+    all.map(|why| Unread::new("pods/log", why)).collect()
 }
 
 fn add_server(cluster: &mut Cluster, name: &str, began: Option<Moment>, now: Moment, log: &[u8]) {

@@ -90,21 +90,19 @@ pub fn read_files(paths: &[PathBuf], objects: &mut Cluster) -> Result<Files, Str
 /// # Errors
 /// The objects are of more than one cluster.
 pub fn read(paths: &[PathBuf], objects: &mut Cluster) -> Result<Vec<Unread>, String> {
-    let unread = read_within(paths, objects, LIMITS, None);
-    settle(objects)?;
-    Ok(unread)
+    read_of(paths, None, objects)
 }
 
-/// Reads the files of one of several clusters.
+/// The same of the files of one of several clusters.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_of(
     paths: &[PathBuf],
-    cluster: (&Gathers, usize),
+    cluster: Option<(&Gathers, usize)>,
     objects: &mut Cluster,
 ) -> Result<Vec<Unread>, String> {
-    let unread = read_within(paths, objects, LIMITS, Some(cluster));
+    let unread = read_within(paths, objects, LIMITS, cluster);
     settle(objects)?;
     Ok(unread)
 }

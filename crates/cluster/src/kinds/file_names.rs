@@ -10,12 +10,12 @@ use std::path::Path;
 /// is no Node: those of some kinds are read in some namespaces alone.
 pub fn is_in_file(path: &Path, kind: &str) -> bool {
     let rows = || asked_for(Purpose::Nodes).filter(|row| row.purpose == Purpose::Nodes);
-    let is_namespaced = |row: &&Kind| !row.namespaces().is_empty();
+    let is_namespaced = |row: &&Kind| !row.namespaces.is_empty();
     let mut parts = path.iter().skip_while(|part| *part != "namespaces");
     let namespace = parts.nth(1).and_then(|part| part.to_str());
     let is_near = || {
         let mut all = rows().filter(is_namespaced);
-        all.any(|row| namespace.is_some_and(|name| row.namespaces().contains(&name)))
+        all.any(|row| namespace.is_some_and(|name| row.namespaces.contains(&name)))
     };
     let mut own = rows().filter(|row| row.kind == kind);
     own.any(|row| !is_namespaced(&row) || namespace.is_none() || is_near())

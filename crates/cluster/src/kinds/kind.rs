@@ -15,7 +15,12 @@ pub struct Kind {
     /// The plural; empty for what is not asked for.
     pub plural: &'static str,
     pub kind: &'static str,
-    pub which: Which,
+    /// The namespaces whose objects alone are read.
+    pub namespaces: Vec<&'static str>,
+    /// The names of the objects that alone are read.
+    pub names: Vec<&'static str>,
+    /// Of pods: a label, and the container whose log is read.
+    pub log: Option<(&'static str, &'static str)>,
     /// Whom it is read for.
     pub purpose: Purpose,
     /// Sets of machines are missing where it cannot be read.
@@ -24,22 +29,6 @@ pub struct Kind {
     pub(super) is_set: bool,
     /// Objects on a server have `spec` and `status`: their controllers write it at once.
     pub is_complete: bool,
-}
-
-/// The objects of a kind that are read.
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Which {
-    #[default]
-    All,
-    /// The one of this name, in a namespace if the kind has them.
-    One(Option<&'static str>, &'static str),
-    /// Those of these names, where the kind has no namespaces.
-    Named(Vec<&'static str>),
-    /// Those in these namespaces.
-    In(Vec<&'static str>),
-    /// The pods of a namespace with this label, and the log of this container.
-    Logs(&'static str, &'static str, &'static str),
 }
 
 impl Kind {
@@ -76,57 +65,39 @@ impl Kind {
         )
     }
 
-    /// The requests that read it.
-    pub fn requests(&self, version: &str) -> Vec<Request> {
-        let name = self.name();
-        let request = |name: String, path: String, namespace: Option<&str>| Request {
-            name,
-            path,
-            api_version: self.api_version(version),
-            kind: self.kind,
-            namespace: namespace.map(str::to_owned),
-            is_list: true,
-        };
-        let of_namespace = |namespace: &str| {
-            let path = self.path(version, Some(namespace));
-            request(format!("{name} in {namespace}"), path, Some(namespace))
-        };
-        match &self.which {
-            Which::All => vec![request(name, self.path(version, None), None)],
-            Which::Named(names) => {
-                let one = |one: &&str| Request {
-                    is_list: false,
-                    ..request(
-                        name.clone(),
-                        format!("{}/{one}", self.path(version, None)),
-                        None,
-                    )
-                };
-                names.iter().map(one).collect()
-            }
-            Which::In(namespaces) => namespaces.iter().map(|all| of_namespace(all)).collect(),
-            Which::Logs(namespace, ..) => vec![of_namespace(namespace)],
-            Which::One(namespace, one) => {
-                let path = format!("{}/{one}", self.path(version, *namespace));
-                let name = match self.purpose {
-                    Purpose::Sets => name,
-                    Purpose::Nodes => format!("{name} {one}"),
-                };
-                vec![Request {
-                    is_list: false,
-                    ..request(name, path, *namespace)
-                }]
-            }
+    /// The places that it is read in: `None` where these are all namespaces, or it has none.
+    pub fn places(&self) -> Vec<Option<&'static str>> {
+        match &*self.namespaces {
+            [] => vec![None],
+            all => all.iter().copied().map(Some).collect(),
         }
     }
 
-    /// The namespaces whose objects alone are read.
-    pub(super) fn namespaces(&self) -> Vec<&'static str> {
-        match &self.which {
-            Which::All | Which::One(None, _) | Which::Named(_) => Vec::new(),
-            Which::One(Some(namespace), _) | Which::Logs(namespace, ..) => vec![namespace],
-            Which::In(namespaces) => namespaces.clone(),
-        }
+    /// The requests that read it.
+    pub fn requests(&self, version: &str) -> Vec<Request> {
+        let of_place = |place: Option<&'static str>| {
+            let request = |one: Option<&&str>| Request {
+                name: match (one, place) {
+                    (Some(_), _) if self.purpose == Purpose::Sets => self.name(),
+                    (Some(one), _) => format!("{} {one}", self.name()),
+                    (None, Some(place)) => format!("{} in {place}", self.name()),
+                    (None, None) => self.name(),
+                },
+                path: match one {
+                    Some(one) => format!("{}/{one}", self.path(version, place)),
+                    None => self.path(version, place),
+                },
+                api_version: self.api_version(version),
+                kind: self.kind,
+                namespace: place.map(str::to_owned),
+                is_list: one.is_none(),
+            };
+            match &*self.names {
+                [] => vec![request(None)],
+                names => names.iter().map(|one| request(Some(one))).collect(),
+            }
+        };
+        self.places().into_iter().flat_map(of_place).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The scripts that admins run where the cluster is: they gather what is read (pure).
 
 use super::groups::*;
-use super::kind::{Kind, Which};
+use super::kind::Kind;
 use super::kind_table::asked_for;
 use crate::cluster::Purpose;
 
@@ -38,33 +38,23 @@ impl Kind {
     /// The lines of the script that gather it.
     fn gather(&self) -> String {
         let (name, plural) = (self.name(), self.plural);
-        let of = |namespace: &Option<&str>| {
-            namespace.map_or_else(String::new, |name| format!("-n {name} "))
+        let of_place = |place: Option<&str>| {
+            let of = place.map_or_else(String::new, |place| format!("-n {place} "));
+            let file = place.unwrap_or_default();
+            let keep = format!("keep {plural}-{file}.json get {name} {of}");
+            match (&*self.names, self.log) {
+                (_, Some((label, container))) => {
+                    format!("{keep}-l {label} -o json\nlogs {file} {label} {container}\n")
+                }
+                ([], None) if place.is_none() => format!("gather {name} -A\n"),
+                ([], None) => format!("{keep}-o json\n"),
+                ([one], None) if self.purpose == Purpose::Nodes => {
+                    format!("keep {one}.json get {name} {of}{one} -o json\n")
+                }
+                ([one], None) => format!("gather {name} {of}{one}\n"),
+                (names, None) => format!("gather {name} --ignore-not-found {}\n", names.join(" ")),
+            }
         };
-        match (&self.which, self.purpose) {
-            (Which::All, _) => format!("gather {name} -A\n"),
-            (Which::Named(names), _) => {
-                format!("gather {name} --ignore-not-found {}\n", names.join(" "))
-            }
-            (Which::One(namespace, one), Purpose::Sets) => {
-                format!("gather {name} {}{one}\n", of(namespace))
-            }
-            (Which::One(namespace, one), Purpose::Nodes) => {
-                format!(
-                    "keep {one}.json get {name} {}{one} -o json\n",
-                    of(namespace)
-                )
-            }
-            (Which::In(namespaces), _) => {
-                let keep = |namespace: &&str| {
-                    format!("keep {plural}-{namespace}.json get {name} -n {namespace} -o json\n")
-                };
-                namespaces.iter().map(keep).collect()
-            }
-            (Which::Logs(namespace, label, container), _) => format!(
-                "keep {plural}-{namespace}.json get {name} -n {namespace} -l {label} -o json\n\
-                 logs {namespace} {label} {container}\n"
-            ),
-        }
+        self.places().into_iter().map(of_place).collect()
     }
 }

@@ -43,23 +43,21 @@ impl Cluster {
             (&mut log).take(HEAD).read_to_end(&mut head)?;
             kind = by_text(&head, path).or(kind);
         }
-        let mut log = Headed { head: &head, log };
+        let mut whole = head.as_slice().chain(&mut log);
         match kind {
             Some(Log::Server(name)) => {
-                let now = self.read_at.unwrap_or(Moment(0));
-                self.logs.add(&name, &mut log, now)?;
-                if log.log.limit() == 0 {
+                self.logs
+                    .add(&name, &mut whole, self.read_at.unwrap_or(Moment(0)))?;
+                if log.limit() == 0 {
                     let mib = most >> 20;
-                    self.logs.cut(
-                        &name,
-                        format!("only the first {mib} MiB of its log were read"),
-                    );
+                    let cut = format!("only the first {mib} MiB of its log were read");
+                    self.logs.cut(&name, cut);
                 }
                 Ok(())
             }
-            Some(Log::Approver) => self.add_approver_log(&mut log),
+            Some(Log::Approver) => self.add_approver_log(&mut whole),
             Some(Log::Ignition(namespace, pod)) => {
-                self.add_ignition_log((&namespace, &pod), &mut log)
+                self.add_ignition_log((&namespace, &pod), &mut whole)
             }
             None => Err(io::ErrorKind::Unsupported.into()),
         }
@@ -106,31 +104,18 @@ impl Cluster {
 /// As much of a text tells whose log it is.
 const HEAD: u64 = 64 << 10;
 
-/// A log whose beginning was read before.
-struct Headed<'a, R> {
-    head: &'a [u8],
-    log: io::Take<R>,
-}
-
-impl<R: Read> Read for Headed<'_, R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.head.is_empty() {
-            return self.log.read(into);
-        }
-        self.head.read(into)
-    }
+/// The name of a text that may be a log, in lower case; `None` for a file of another ending.
+fn text_name(path: &Path) -> Option<String> {
+    let file = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let mut packed = [".gz", ".xz"].into_iter();
+    let plain = packed.find_map(|end| file.strip_suffix(end));
+    let plain = plain.unwrap_or(&file);
+    (plain.ends_with(".log") || plain.ends_with(".txt")).then_some(file)
 }
 
 /// A text that a person gathered: gathers name their logs by the pod's folder.
 fn is_text_outside_gathers(path: &Path) -> bool {
-    let file = path.file_name().and_then(|file| file.to_str());
-    let file = file.unwrap_or_default().to_ascii_lowercase();
-    let plain = file
-        .strip_suffix(".gz")
-        .or_else(|| file.strip_suffix(".xz"));
-    let plain = plain.unwrap_or(&file);
-    let is_text = plain.ends_with(".log") || plain.ends_with(".txt");
-    is_text && !path.iter().any(|part| part == "namespaces")
+    text_name(path).is_some() && !path.iter().any(|part| part == "namespaces")
 }
 
 /// The log that a text is, by its lines; its name is the file's.
@@ -192,14 +177,7 @@ enum Log {
 /// Owner of a log, by its name: `…/pods/machine-config-server-x7k2p/…/logs/current.log`, or what
 /// a person calls what `oc logs` printed.
 fn kind_of_log(path: &Path) -> Option<Log> {
-    let file = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let plain = file
-        .strip_suffix(".gz")
-        .or_else(|| file.strip_suffix(".xz"))
-        .unwrap_or(&file);
-    if !plain.ends_with(".log") && !plain.ends_with(".txt") {
-        return None;
-    }
+    let file = text_name(path)?;
     let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
     let named = |start: &str| parts.iter().rev().find(|part| part.starts_with(start));
     if let Some(pod) = named("machine-config-server-") {
@@ -224,10 +202,10 @@ fn kind_of_log(path: &Path) -> Option<Log> {
     if named("machine-approver-").is_some() {
         return Some(Log::Approver);
     }
-    if plain.starts_with("machine-config-server") || plain.starts_with("mcs") {
+    if file.starts_with("machine-config-server") || file.starts_with("mcs") {
         return Some(Log::Server(printable_up_to(&file, 253)));
     }
-    (plain.starts_with("machine-approver")).then_some(Log::Approver)
+    (file.starts_with("machine-approver")).then_some(Log::Approver)
 }
 
 /// Tells if a pod is one of HyperShift's ignition server, not of the proxy before it.

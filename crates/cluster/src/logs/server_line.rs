@@ -271,40 +271,49 @@ fn request(message: &str) -> Option<Line<'_>> {
     })
 }
 
+/// Beginnings of lines about a request that was not served, with what else is in them.
+const FAILURES: [(&str, &str, FailureKind); 7] = [
+    ("couldn't get config for req: ", "", FailureKind::NoConfig),
+    (
+        "couldn't convert config for req: ",
+        "",
+        FailureKind::Conversion,
+    ),
+    ("failed to translate ", "", FailureKind::Conversion),
+    ("failed to prepare ", "", FailureKind::Conversion),
+    (
+        "unsupported Ignition version in Accept header: ",
+        "",
+        FailureKind::Spec,
+    ),
+    ("failed to write ", " response: ", FailureKind::Write),
+    ("failed to marshal ", " config: ", FailureKind::NoConfig),
+];
+
 fn failure(message: &str) -> Option<Failure<'_>> {
-    let of = |kind, rest: &'_ str| -> Option<(FailureKind, usize)> {
-        Some((kind, message.len() - rest.len()))
-    };
-    let strip = |start: &str| message.strip_prefix(start);
-    let (kind, at) = if let Some(rest) = strip("couldn't get config for req: ") {
-        let kind = if rest.contains("could not fetch pool") && rest.contains("not found") {
+    let (kind, rest) = FAILURES.iter().find_map(|(begin, part, kind)| {
+        let rest = message.strip_prefix(begin)?;
+        rest.contains(part).then_some((*kind, rest))
+    })?;
+    let kind = match kind {
+        FailureKind::Spec => {
+            return Some(Failure {
+                kind,
+                pool: None,
+                peer: None,
+                error: rest,
+            });
+        }
+        FailureKind::NoConfig
+            if rest.contains("could not fetch pool") && rest.contains("not found") =>
+        {
             FailureKind::NoPool
-        } else if rest.contains("refusing to serve bootstrap configuration") {
+        }
+        FailureKind::NoConfig if rest.contains("refusing to serve bootstrap configuration") => {
             FailureKind::Bootstrap
-        } else {
-            FailureKind::NoConfig
-        };
-        of(kind, rest)?
-    } else if let Some(rest) = strip("couldn't convert config for req: ")
-        .or_else(|| strip("failed to translate "))
-        .or_else(|| strip("failed to prepare "))
-    {
-        of(FailureKind::Conversion, rest)?
-    } else if let Some(rest) = strip("unsupported Ignition version in Accept header: ") {
-        return Some(Failure {
-            kind: FailureKind::Spec,
-            pool: None,
-            peer: None,
-            error: rest,
-        });
-    } else if message.starts_with("failed to write ") && message.contains(" response: ") {
-        of(FailureKind::Write, strip("failed to write ")?)?
-    } else if message.starts_with("failed to marshal ") && message.contains(" config: ") {
-        of(FailureKind::NoConfig, strip("failed to marshal ")?)?
-    } else {
-        return None;
+        }
+        kind => kind,
     };
-    let rest = message.get(at..)?;
     let error = ["error: ", " response: ", " config: "]
         .iter()
         .find_map(|mark| rest.split_once(mark))

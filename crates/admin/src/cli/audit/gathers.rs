@@ -17,7 +17,7 @@ pub(super) fn read(request: &Request<'_>, gathers: &Gathers) -> (FleetAudit, Pat
     let from = &*request.args.from;
     let one = |(n, id): (usize, &str)| {
         let mut objects = request.streams.with_the_same_streams();
-        let unread = input::read_of(from, (gathers, n), &mut objects);
+        let unread = input::read_of(from, Some((gathers, n)), &mut objects);
         // The Insights Operator writes x for each letter of a name.
         let is_name = |name: &String| name.bytes().any(|byte| !matches!(byte, b'x' | b'-'));
         let name = objects.infrastructure_name.clone().filter(is_name);
