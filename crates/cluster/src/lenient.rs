@@ -11,7 +11,7 @@
 //! text and null say nothing.
 
 use crate::secrets::without_secrets;
-use crate::text::{KEPT_MAX, bounded, printable};
+use crate::text::{KEPT_MAX, bounded, printable, printable_up_to};
 use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -41,6 +41,9 @@ pub fn message<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::
     Ok(message_if_any(deserializer)?.unwrap_or_default())
 }
 
+/// The longest message that is kept, in characters: a cloud's cause comes behind its request.
+const MESSAGE_MAX: usize = 2048;
+
 /// The same, where an empty one says nothing.
 ///
 /// # Errors
@@ -49,7 +52,7 @@ pub fn message_if_any<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
     let text = Option::<Raw<String>>::deserialize(deserializer)?;
-    Ok(text.map(|Raw(text)| printable(&without_secrets(&text))))
+    Ok(text.map(|Raw(text)| printable_up_to(&without_secrets(&text), MESSAGE_MAX)))
 }
 
 /// Tells whether a field says something, whatever it is.

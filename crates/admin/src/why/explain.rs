@@ -168,6 +168,7 @@ fn find(case: &mut Case<'_>) -> Finding {
         return finding;
     }
     match case.machine {
+        Some(machine) if machine.is_windows => case.windows(),
         Some(machine) if machine.node_pool.is_some() => case.hosted(),
         Some(claim) if claim.group == KARPENTER => case.unregistered(claim),
         _ => of_logs(case, asked),

@@ -157,9 +157,22 @@ impl Finding {
     }
 }
 
-/// A text of somebody else as the end of a sentence.
+/// The longest text of somebody else in a sentence, in characters.
+const LONGEST: usize = 300;
+
+/// Words before the cause, in long errors of Azure.
+const CODES: [&str; 2] = ["ERROR CODE: ", "Code="];
+
+/// A text of somebody else as the end of a sentence: of one that is cut the cause.
 pub(super) fn sentence(text: &str) -> String {
-    let text = crate::text::cut(text.trim(), 300);
+    let text = text.trim();
+    let behind = |code: &str| Some(text.split_once(code)?.1);
+    let cause = behind("\"message\": \"").and_then(|message| message.split('"').next());
+    let cause = cause.or_else(|| CODES.into_iter().find_map(behind));
+    let text = match cause.filter(|_| text.len() > LONGEST) {
+        Some(cause) => crate::text::cut(&format!("...{cause}"), LONGEST),
+        None => crate::text::cut(text, LONGEST),
+    };
     if text.ends_with(['.', '!', '?']) {
         text
     } else {

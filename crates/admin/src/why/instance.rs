@@ -17,6 +17,9 @@ use skewguard_cluster::kinds::metadata::{Condition, condition};
 const OFF: &str = "error stopped stopping terminated shutting-down deallocated deallocating poweredoff off \
     shutoff paused suspended suspending failed deleted deleting soft_deleted shelved shelved_offloaded";
 
+/// States of one that was ended.
+const ENDED: &str = "terminated shutting-down deleted deleting soft_deleted";
+
 /// States of one that runs.
 const ON: &str = "running active poweredon on succeeded";
 
@@ -91,6 +94,8 @@ impl<'a> Case<'a> {
         )
         .next(if is_one_of("error failed", state) {
             "Read in the cloud's console why: an instance in this state is not started again"
+        } else if is_one_of(ENDED, state) {
+            "Delete the Machine: somebody or the cloud ended its instance, which is never started again"
         } else {
             "Start it in the cloud's console, or delete the Machine"
         })
@@ -113,23 +118,51 @@ impl<'a> Case<'a> {
             (text, None) => sentence(text),
             (text, Some(state)) => format!("{} Its instance is {state}.", sentence(text)),
         };
+        let ready = self.node().and_then(|node| node.ready.as_ref());
+        let runs = ready.is_some_and(|ready| ready.is_true());
         let node = self.node().map_or(String::new(), |node| {
-            let ready = node.ready.as_ref().filter(|ready| !ready.is_true());
-            let ready = ready.map_or(".".to_owned(), |ready| {
-                format!(" and not Ready: {}", sentence(&ready.says()))
-            });
+            let ready = match ready {
+                Some(_) if runs => ", and Ready.".to_owned(),
+                Some(ready) => format!(" and not Ready: {}", sentence(&ready.says())),
+                None => ".".to_owned(),
+            };
             format!(" Its Node {} is still there{ready}", node.metadata.name)
         });
+        let help = match runs {
+            true => "Look in the cloud whether its instance runs, as its Node says. If it does, keep the Machine: deleting it ends the instance".to_owned(),
+            false => format!(
+                "{}; then delete the Machine: one that failed is not tried again",
+                what_helps(FAILURES, &text)
+            ),
+        };
         let finding = no_instance(
             machine.error_reason.as_deref().unwrap_or("Failed"),
             format!("{} has failed: {why}{node}", self.name),
         )
-        .next(format!(
-            "{}; then delete the Machine: one that failed is not tried again",
-            what_helps(FAILURES, &text)
-        ))
+        .next(help)
         .proved(self, source, &[Counter::Itself]);
+        let finding = self.of_control_plane(machine, finding);
         self.told_by(is_event, finding)
+    }
+
+    /// Adds what a change of its set does, where that is the control plane's.
+    fn of_control_plane(&self, machine: &Machine, finding: Finding) -> Finding {
+        let mut owners = machine.owners.iter();
+        match owners.any(|(kind, _)| kind == "ControlPlaneMachineSet") {
+            true => finding.next("Its set is a ControlPlaneMachineSet: one that is Active and has RollingUpdate replaces every control plane node after a change"),
+            false => finding,
+        }
+    }
+
+    /// A Windows Machine, which asks for no config of the cluster's.
+    pub(super) fn windows(&mut self) -> Finding {
+        self.unseen("the Windows Machine Config Operator's log");
+        let text = format!(
+            "{} is a Windows Machine: the Windows Machine Config Operator makes it a Node, and it asks for no config.",
+            self.name
+        );
+        Finding::new(Stage::Unknown, "a Windows Machine asks for none", text)
+            .next("Read the log of that operator: `oc logs -n openshift-windows-machine-config-operator deployment/windows-machine-config-operator`")
     }
 
     /// A Machine that its controller leaves alone.
@@ -190,23 +223,36 @@ impl<'a> Case<'a> {
         let age = age.map_or(String::new(), |age| format!(" after {age}"));
         if why.is_empty() {
             self.unread(&[Counter::Host]);
-            self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");
-            return no_instance(
+            let finding = no_instance(
                 "there is none",
-                format!("{name} has no instance{age}, and no condition or Event says why."),
-            )
-            .next("Read the machine-controller's log: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`");
+                format!(
+                    "{name} has no instance{age}, and no condition or Event that was read says why."
+                ),
+            );
+            if machine.is_of_cluster_api() {
+                self.unseen("why: its infrastructure object, its Cluster, and the logs of the Cluster API's controllers");
+                let namespace = &machine.metadata.namespace;
+                return finding.next(format!(
+                    "Read the logs of the Cluster API's controllers: `oc get pods -n {namespace}`"
+                ));
+            }
+            self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");
+            return finding.next("Read the machine-controller's log: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`");
         }
         let hosts = match why.contains("BareMetalHost") {
             true => self.free_hosts(machine),
             false => String::new(),
         };
+        let help = what_helps(FAILURES, &why);
         let finding = no_instance(
             "there is none",
             format!("{name} has no instance{age}: {}{hosts}", sentence(&why)),
         )
-        .next(what_helps(FAILURES, &why))
-        .next("Leave the Machine: its controller tries again by itself")
+        .next(help)
+        .next(match help.contains("its set") {
+            true => "After a change of the set delete the Machine, which keeps what it was made with; else leave it: its controller tries again by itself",
+            false => "Leave the Machine: its controller tries again by itself",
+        })
         .proved(self, self.object(), &[Counter::Nodes, Counter::Host]);
         self.told_by(is_event, finding)
     }
@@ -240,13 +286,13 @@ impl<'a> Case<'a> {
     /// The condition or the Event that says why there is no instance, and whether an Event alone does; empty
     /// where none does.
     fn why_not_made(&mut self, machine: &Machine) -> (String, bool) {
-        let conditions = machine.provider_conditions.iter();
-        let mut conditions = conditions.chain(&machine.conditions);
-        let condition = conditions.find(|condition| {
-            BLAMED.contains(&&*condition.kind)
-                && condition.status == "False"
-                && !condition.message.is_empty()
-        });
+        let says_why = |condition: &&Condition| {
+            !condition.is_true() && !(condition.message.is_empty() && condition.reason.is_empty())
+        };
+        let blamed = machine.conditions.iter();
+        let blamed = blamed.filter(|condition| BLAMED.contains(&&*condition.kind));
+        let mut conditions = machine.provider_conditions.iter().chain(blamed);
+        let condition = conditions.find(says_why);
         let events = self.index.events_of(machine);
         let is_failure = |event: &&&Event| event.is_warning && event.reason.starts_with("Failed");
         let event = events.iter().rev().find(is_failure);
@@ -294,17 +340,27 @@ impl<'a> Case<'a> {
                 let since = host.since.map_or(String::new(), |since| {
                     format!(" for {}", span(self.now.since(since)))
                 });
+                let own = format!("-n {} {}", host.metadata.namespace, host.metadata.name);
+                let (kept, help) = match kept_by(host) {
+                    Some(annotation) => (
+                        format!(", and its annotation {annotation} keeps its operator from it"),
+                        format!(
+                            "Find out who set the annotation, then take it away: `oc annotate baremetalhosts.metal3.io {own} {annotation}-`"
+                        ),
+                    ),
+                    None => (
+                        String::new(),
+                        format!("Look at the host: `oc describe baremetalhosts.metal3.io {own}`"),
+                    ),
+                };
                 no_instance(
                     format!("host {full_name} is {}", host.state),
                     format!(
-                        "{name} is not installed yet: host {full_name} is {}{since}.",
+                        "{name} is not installed yet: host {full_name} is {}{since}{kept}.",
                         host.state
                     ),
                 )
-                .next(format!(
-                    "Look at the host: `oc describe baremetalhosts.metal3.io -n {} {}`",
-                    host.metadata.namespace, host.metadata.name
-                ))
+                .next(help)
             }
             _ if host.is_on == Some(false) => no_instance(
                 format!("host {full_name} is off"),
@@ -404,6 +460,13 @@ fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
     } else {
         "Correct what the Agent's conditions name".to_owned()
     }
+}
+
+/// The annotation that keeps a host's operator from it.
+fn kept_by(host: &Host) -> Option<&'static str> {
+    let (paused, detached) = (host.is_paused, host.is_detached);
+    let paused = paused.then_some("baremetalhost.metal3.io/paused");
+    paused.or(detached.then_some("baremetalhost.metal3.io/detached"))
 }
 
 /// The state of a host, and its error if it has one.

@@ -4,7 +4,7 @@ use super::image::INSTALL_COREOS;
 use super::metadata::{Metadata, Reference};
 use super::names::{forms, ips};
 use super::owner::owner;
-use super::readers::pool_of;
+use super::readers::{is_present, pool_of};
 use crate::lenient::{is_there, message_if_any};
 use crate::moment::{Moment, time};
 use serde::{Deserialize, Deserializer};
@@ -43,6 +43,18 @@ pub struct Host {
     pub hostname: Option<String>,
     #[serde(rename = "status.hardware.nics", deserialize_with = "ips")]
     pub addresses: Vec<IpAddr>,
+    /// Its operator leaves it alone.
+    #[serde(
+        rename = "metadata.annotations.baremetalhost.metal3.io/paused",
+        deserialize_with = "is_present"
+    )]
+    pub is_paused: bool,
+    /// Its operator leaves the machine alone.
+    #[serde(
+        rename = "metadata.annotations.baremetalhost.metal3.io/detached",
+        deserialize_with = "is_present"
+    )]
+    pub is_detached: bool,
     #[serde(rename = "spec.externallyProvisioned")]
     pub is_external: bool,
     #[serde(rename = "spec.image.format")]

@@ -134,6 +134,7 @@ fn terminated(cluster: &mut Cluster, has_node: bool, fate: &'static str) -> Trut
     cluster.ask(&born.address, at);
     let mut machine = cluster.machine(&born);
     let gone = cluster.now - 5 * MINUTE;
+    let mut lie: &[&str] = &[];
     machine["status"]["phase"] = "Failed".into();
     machine["status"]["errorMessage"] = "Can't find created instance.".into();
     machine["status"]["conditions"] = json!([{ "type": "InstanceExists", "status": "False", "reason": "InstanceMissing", "message": "Instance not found on provider", "lastTransitionTime": stamp(gone) }]);
@@ -149,15 +150,22 @@ fn terminated(cluster: &mut Cluster, has_node: bool, fate: &'static str) -> Trut
             "True"
         };
         node["status"]["conditions"][0]["status"] = ready.into();
+        // One query of the cloud that failed is enough for that error.
+        if ready == "True" {
+            lie = &["then delete the Machine"];
+        }
         cluster.objects.push(node);
     }
     cluster.objects.push(machine);
-    Truth::new(fate, &born.name, NONE).also(&born.node).word(&[
-        "Can't find created instance",
-        "terminated",
-        "not found",
-        "gone",
-    ])
+    Truth::new(fate, &born.name, NONE)
+        .also(&born.node)
+        .lie(lie)
+        .word(&[
+            "Can't find created instance",
+            "terminated",
+            "not found",
+            "gone",
+        ])
 }
 
 fn terminated_with_node(cluster: &mut Cluster) -> Truth {

@@ -1,0 +1,193 @@
+//! Machines that a cloud refuses or ends, in its own words: the cause is told, and what to do does not harm.
+
+use super::{DATA, Gather, WAITS, only};
+use serde_json::{Value, json};
+
+/// The Machine with a status, beside other objects.
+fn machine(change: impl Fn(&mut Value), more: &[Value]) -> Value {
+    let folder = "namespaces/openshift-machine-api/machine.openshift.io/machines";
+    let text =
+        std::fs::read_to_string(format!("{DATA}/no-instance/{folder}/{WAITS}.yaml")).unwrap();
+    let mut machine: Value = serde_saphyr::from_str(&text).unwrap();
+    machine["metadata"]["resourceVersion"] = "900000".into();
+    change(&mut machine);
+    let gather = Gather::of("no-instance");
+    let items = [&[machine], more].concat();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+    std::fs::write(gather.dir.path().join("more.json"), list.to_string()).unwrap();
+    only(&gather.json()).clone()
+}
+
+/// What is said ends in this, and what is to be done first is that.
+fn check(found: &Value, end: &str, first: &str) {
+    let sentence = found["sentence"].as_str().unwrap();
+    assert!(sentence.ends_with(end), "{found:#}");
+    assert_eq!(found["next"][0], first, "{found:#}");
+}
+
+const AZURE: &str = "failed to reconcile machine \"c1\": failed to create vm c1: failure sending request for machine c1: cannot create vm: PUT \
+    https://management.azure.com/subscriptions/2aa3b1c4-0000-4000-8000-0123456789ab/resourceGroups/c1-x7k2p-rg/providers/Microsoft.Compute/virtualMachines/c1\n\
+    --------------------------------------------------------------------------------\nRESPONSE 409: 409 Conflict\nERROR CODE: OperationNotAllowed\n\
+    --------------------------------------------------------------------------------\n{\n  \"error\": {\n    \"code\": \"OperationNotAllowed\",\n    \"message\": \
+    \"Operation could not be completed as it results in exceeding approved standardDASv5Family Cores quota. Current Limit: 100.\"\n  }\n}";
+
+#[test]
+fn the_cause_of_a_failure_is_told_however_late_it_stands() {
+    const THEN: &str = "; then delete the Machine: one that failed is not tried again";
+    for (message, end, first) in [
+        (
+            AZURE,
+            "...Operation could not be completed as it results in exceeding approved standardDASv5Family Cores quota. Current Limit: 100.",
+            "Raise the quota, or ask for less",
+        ),
+        (
+            "error launching instance: You have requested more vCPU capacity than your current vCPU limit of 32 allows",
+            "your current vCPU limit of 32 allows.",
+            "Raise the quota, or ask for less",
+        ),
+        (
+            "error launching instance: You are not authorized to perform this operation",
+            "to perform this operation.",
+            "Give the machine-api's cloud credentials the right that the message names",
+        ),
+        (
+            "compute.VirtualMachinesClient#CreateOrUpdate: Original Error: Code=\"InvalidAvailabilityZone\" Message=\"The zone is not supported\"",
+            "Message=\"The zone is not supported\".",
+            "Choose another instance type or zone in its set, or wait for capacity",
+        ),
+    ] {
+        let failed = |machine: &mut Value| {
+            machine["status"]["errorReason"] = "InvalidConfiguration".into();
+            machine["status"]["errorMessage"] = message.into();
+        };
+        check(&machine(failed, &[]), end, &format!("{first}{THEN}"));
+    }
+}
+
+/// The condition's words, of whatever type, whether `False` or `Unknown`; and what a Machine keeps.
+#[test]
+fn the_condition_of_a_machine_says_why() {
+    let waits = |machine: &mut Value, conditions: Value, own: Value| {
+        machine["status"] = json!({ "phase": "Provisioning", "providerStatus": { "conditions": conditions }, "conditions": own });
+    };
+    let condition = |kind: &str, status: &str, reason: &str, message: &str| json!([{ "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": "2026-08-20T09:13:00Z" }]);
+    let bare = condition(
+        "InstanceExists",
+        "False",
+        "InstanceNotCreated",
+        "Instance has not been created",
+    );
+    let of_provider = condition(
+        "VMCreated",
+        "False",
+        "VMCreationFailed",
+        "the subnet does not exist",
+    );
+    let found = machine(
+        |machine| waits(machine, of_provider.clone(), bare.clone()),
+        &[],
+    );
+    check(
+        &found,
+        "VMCreationFailed: the subnet does not exist.",
+        "Correct the provider spec of its set",
+    );
+    assert_eq!(
+        found["next"][1],
+        "After a change of the set delete the Machine, which keeps what it was made with; else leave it: its controller tries again by itself"
+    );
+    let unknown = condition(
+        "InstanceExists",
+        "Unknown",
+        "ErrorCheckingProvider",
+        "Secret \"aws-cloud-credentials\" not found",
+    );
+    check(
+        &machine(|machine| waits(machine, json!([]), unknown.clone()), &[]),
+        "ErrorCheckingProvider: Secret \"aws-cloud-credentials\" not found.",
+        "Give the machine-api's cloud credentials the right that the message names",
+    );
+    let reason = condition("Ready", "False", "NoSuitableAgents", "");
+    check(
+        &machine(|machine| waits(machine, json!([]), reason.clone()), &[]),
+        ": NoSuitableAgents.",
+        "Correct what the message names",
+    );
+}
+
+/// One query of the cloud that failed is enough for the error: to delete the Machine would end a node that works.
+#[test]
+fn a_failed_machine_with_a_ready_node_is_kept() {
+    let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": "ip-10-0-16-99", "uid": "n", "resourceVersion": "900001",
+            "creationTimestamp": "2026-08-20T09:20:00Z", "annotations": { "machine.openshift.io/machine": format!("openshift-machine-api/{WAITS}") } },
+        "status": { "conditions": [{ "type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": "2026-08-20T09:21:00Z" }] } });
+    let failed = |machine: &mut Value| {
+        machine["status"]["errorReason"] = Value::Null;
+        machine["status"]["errorMessage"] = "Can't find created instance.".into();
+        machine["status"]["nodeRef"] = json!({ "kind": "Node", "name": "ip-10-0-16-99" });
+    };
+    check(
+        &machine(failed, &[node]),
+        "Can't find created instance. Its Node ip-10-0-16-99 is still there, and Ready.",
+        "Look in the cloud whether its instance runs, as its Node says. If it does, keep the Machine: deleting it ends the instance",
+    );
+    let of_control_plane = |machine: &mut Value| {
+        machine["metadata"]["ownerReferences"][0]["kind"] = "ControlPlaneMachineSet".into();
+    };
+    assert_eq!(
+        machine(of_control_plane, &[])["next"][1],
+        "Its set is a ControlPlaneMachineSet: one that is Active and has RollingUpdate replaces every control plane node after a change"
+    );
+}
+
+#[test]
+fn an_ended_instance_and_a_windows_machine_are_told() {
+    let runs = |machine: &mut Value, state: &str| {
+        machine["status"] = json!({ "phase": "Provisioned", "providerStatus": { "instanceId": "i-0", "instanceState": state },
+            "addresses": [{ "type": "InternalIP", "address": "10.0.16.99" }] });
+        machine["metadata"]["annotations"] =
+            json!({ "machine.openshift.io/instance-state": state });
+    };
+    check(
+        &machine(|machine| runs(machine, "terminated"), &[]),
+        "its state is terminated.",
+        "Delete the Machine: somebody or the cloud ended its instance, which is never started again",
+    );
+    let windows = |machine: &mut Value| {
+        runs(machine, "running");
+        machine["metadata"]["labels"]["machine.openshift.io/os-id"] = "Windows".into();
+    };
+    let found = machine(windows, &[]);
+    check(
+        &found,
+        " is a Windows Machine: the Windows Machine Config Operator makes it a Node, and it asks for no config.",
+        "Read the log of that operator: `oc logs -n openshift-windows-machine-config-operator deployment/windows-machine-config-operator`",
+    );
+    assert_eq!(found["isCertain"], false);
+}
+
+#[test]
+fn an_annotation_that_keeps_a_hosts_operator_from_it_is_named() {
+    for word in ["paused", "detached"] {
+        let annotation = format!("baremetalhost.metal3.io/{word}");
+        let host = json!({ "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": { "name": "rack1-u7", "namespace": "openshift-machine-api",
+                "creationTimestamp": "2026-08-20T08:30:00Z", "uid": "h", "resourceVersion": "900000", "annotations": { &*annotation: "" } },
+            "spec": { "online": true, "image": { "url": "http://mirror/rhcos.qcow2" }, "consumerRef": { "kind": "Machine", "name": WAITS, "namespace": "openshift-machine-api" } },
+            "status": { "provisioning": { "state": "available" }, "lastUpdated": "2026-08-20T09:30:00Z" } });
+        let waits = |machine: &mut Value| machine["status"] = json!({ "phase": "Provisioning" });
+        let found = machine(waits, &[host]);
+        let sentence = found["sentence"].as_str().unwrap();
+        assert!(
+            sentence.ends_with(&format!(
+                ", and its annotation {annotation} keeps its operator from it."
+            )),
+            "{found:#}"
+        );
+        assert_eq!(
+            found["next"][0],
+            format!(
+                "Find out who set the annotation, then take it away: `oc annotate baremetalhosts.metal3.io -n openshift-machine-api rack1-u7 {annotation}-`"
+            )
+        );
+    }
+}
