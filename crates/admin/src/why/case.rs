@@ -88,12 +88,8 @@ pub(super) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    pub(super) fn new(
-        facts: &'a Cluster,
-        index: &'a Index<'a>,
-        subject: Subject<'a>,
-        now: Moment,
-    ) -> Self {
+    pub(super) fn new(index: &'a Index<'a>, subject: Subject<'a>) -> Self {
+        let facts = index.facts;
         let (machine, host, agent) = match subject {
             Subject::Machine(machine) => (Some(machine), index.host_of(machine), None),
             Subject::Host(host) => (None, Some(host), None),
@@ -118,7 +114,7 @@ impl<'a> Case<'a> {
                 node
             },
             created: since.or(metadata.created),
-            now,
+            now: index.now,
             judged: None,
             known: BTreeMap::new(),
             evidence: Vec::new(),

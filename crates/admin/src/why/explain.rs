@@ -9,7 +9,7 @@ use super::moment::Moment;
 use super::report::{Explanation, WhyReport};
 use super::request_step::{Asked, STILL_ASKS};
 use super::sets::sets_without_machines;
-use super::subjects::{Subjects, all_named, strangers, waiting};
+use super::subjects::{Subjects, all_named, of_age, strangers, waiting};
 use super::way::{At, Stage};
 use crate::API_VERSION;
 use crate::audit::{BootImageAudit, Origin, SetAudit, Unread};
@@ -40,17 +40,16 @@ pub(crate) struct Question<'a> {
 /// # Errors
 /// Something of a name that was asked for is not there.
 pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, String> {
-    let index = Index::new(facts);
-    let now = question.now;
+    let index = Index::new(facts, question.now);
     let sets = question.audit.sets.iter();
     let rows: Rows<'_> = sets.map(|set| (set.object(), set)).collect();
-    let tell = |subject| explain(Case::new(facts, &index, subject, now), &rows);
+    let tell = |subject| explain(Case::new(&index, subject), &rows);
     let is_of_all = question.names.is_empty();
     let namespace = question.namespace;
     let Subjects { all, mut young } = if is_of_all {
-        waiting(facts, &index, namespace, now)
+        of_age(&index, namespace, waiting(&index))
     } else {
-        let all = all_named(facts, &index, namespace, question.names)?;
+        let all = all_named(&index, namespace, question.names)?;
         Subjects { all, young: 0 }
     };
     let mut machines: Vec<Explanation> = all.into_iter().map(tell).collect();
@@ -68,13 +67,10 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
         let named: BTreeSet<&str> = own.iter().flatten().copied().collect();
         // Where there are more of them than machines that they may be of, some are of others.
         let is_named = |name: &str| named.len() <= own.len() && named.contains(name);
-        let mut others = strangers(facts, &index, &is_named, &is_told, now);
-        others.all.extend(sets_without_machines(facts, &index));
-        if let Some(namespace) = namespace {
-            // A request has none.
-            others.all.retain(|subject| subject.is_in(namespace));
-            others.young = 0;
-        }
+        let others = strangers(&index, &is_named, &is_told).into_iter();
+        let sets = sets_without_machines(&index).into_iter();
+        let others = others.chain(sets.map(|set| (None, set)));
+        let others = of_age(&index, namespace, others);
         young += others.young;
         machines.extend(others.all.into_iter().map(tell));
     } else {
@@ -88,7 +84,7 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     Ok(WhyReport {
         api_version: API_VERSION,
         kind: "WhyReport",
-        time: now.text(),
+        time: question.now.text(),
         origin: question.origin,
         namespace: namespace.map(crate::text::printable),
         machines,

@@ -31,6 +31,8 @@ pub(super) struct StrangeAsker {
 }
 
 pub(super) struct Index<'a> {
+    pub(super) facts: &'a Cluster,
+    pub(super) now: Moment,
     pub(super) nodes: BTreeMap<String, &'a Node>,
     /// By the Machine that a Node names.
     pub(super) nodes_of_machines: BTreeMap<&'a str, &'a Node>,
@@ -44,8 +46,6 @@ pub(super) struct Index<'a> {
     pub(super) told: BTreeMap<&'a str, Vec<&'a Event>>,
     /// By namespace, and kind and name of what they are for.
     hosts: BTreeMap<(&'a str, &'a str, &'a str), &'a Host>,
-    /// Addresses of what is in this cluster.
-    known: BTreeSet<IpAddr>,
     hosts_by_name: BTreeMap<String, &'a Host>,
     /// Nodes by their addresses that no Machine is linked to.
     pub(super) free_nodes: BTreeMap<IpAddr, &'a Node>,
@@ -59,8 +59,6 @@ pub(super) struct Index<'a> {
     pub(super) namesakes: Vec<Stranger<'a>>,
     /// Machines, hosts and agents with an instance that wait, and have no request under their name.
     pub(super) unnamed: usize,
-    /// Full names of the NodePools that have Machines.
-    pub(super) pools_with_machines: BTreeSet<&'a str>,
     /// The Machines of machine.openshift.io that have another copy in the Cluster API, by name.
     twins: BTreeMap<&'a str, &'a Machine>,
     /// Machines that health checks deleted, by namespace and the name of their set.
@@ -78,7 +76,7 @@ pub(super) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(facts: &'a Cluster) -> Self {
+    pub(super) fn new(facts: &'a Cluster, now: Moment) -> Self {
         let mut requests: Vec<&CertificateRequest> = facts.requests.iter().collect();
         requests.retain(|request| !request.node.is_empty());
         requests.sort_by_key(|request| request.metadata.created);
@@ -98,6 +96,8 @@ impl<'a> Index<'a> {
         let (machines, nodes) = (facts.all_machines(), facts.all_nodes());
         let takers = of_all(machines.clone(), |machine| machine.node.as_deref());
         let mut index = Self {
+            facts,
+            now,
             nodes: of_all(nodes.clone(), |node| {
                 Some(node.metadata.name.to_ascii_lowercase())
             }),
@@ -119,7 +119,6 @@ impl<'a> Index<'a> {
             deleted: grouped(events.clone().filter_map(deletion)),
             boot_failures: grouped(events.filter_map(|event| Some((failed_node(event)?, event)))),
             hosts: facts.hosts.iter().filter_map(host).collect(),
-            known: addresses(facts),
             hosts_by_name: of_all(facts.hosts.iter(), |host| Some(host.metadata.full_name())),
             free_nodes: nodes
                 .filter(|node| node.machine.is_none() && !takers.contains_key(&*node.metadata.name))
@@ -127,7 +126,6 @@ impl<'a> Index<'a> {
                 .collect(),
             ground: Ground::new(facts),
             internal_names: machines
-                .clone()
                 .flat_map(|machine| &machine.addresses)
                 .filter(|(kind, _)| kind == "InternalDNS")
                 .map(|(_, name)| normal(name))
@@ -135,23 +133,22 @@ impl<'a> Index<'a> {
             strangers: Vec::new(),
             namesakes: Vec::new(),
             unnamed: 0,
-            pools_with_machines: machines
-                .filter_map(|machine| machine.node_pool.as_deref())
-                .collect(),
             twins: twins(facts),
             strange_askers: Vec::new(),
             is_everybody_strange: false,
             takers,
         };
-        index.find_strangers(facts);
+        index.find_strangers();
         index.find_namesakes();
-        index.find_strange_askers(facts);
+        index.find_strange_askers();
         index
     }
 
     /// Finds the requests of addresses that no Machine, host, agent or Node has, and those of a Node's that
     /// had joined before: whoever is behind such an address is not known.
-    fn find_strange_askers(&mut self, facts: &Cluster) {
+    fn find_strange_askers(&mut self) {
+        let facts = self.facts;
+        let known = addresses(facts);
         let mut joined: BTreeMap<IpAddr, Moment> = BTreeMap::new();
         let mut nodes: Vec<&Node> = facts.all_nodes().collect();
         nodes.sort_by_key(|node| node.metadata.created);
@@ -167,7 +164,7 @@ impl<'a> Index<'a> {
             joined.remove(&ip);
         }
         let asked = facts.logs.peers.iter().filter(|(_, peer)| peer.count > 0);
-        let is_known = |address: &IpAddr| self.known.contains(address);
+        let is_known = |address: &IpAddr| known.contains(address);
         for (address, peer) in asked.clone() {
             let after = joined.get(address).map(|joined| joined.plus(CLOCKS));
             let is_strange = |request: &&Request| {
@@ -192,7 +189,8 @@ impl<'a> Index<'a> {
     }
 
     /// Finds the requests for a first certificate that are nobody's, and counts who waits without one.
-    fn find_strangers(&mut self, facts: &'a Cluster) {
+    fn find_strangers(&mut self) {
+        let facts = self.facts;
         let strange = |(node, all): (&&'a str, &Vec<&'a CertificateRequest>)| {
             let own = all.iter().copied();
             let mut own = own.filter(|request| request.is_first && request.denied.is_none());

@@ -6,13 +6,14 @@ use super::ground::Counter;
 use super::hosted::is_invalid;
 use super::index::Index;
 use super::way::Stage;
-use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::machine_set::MachineSet;
 use skewguard_cluster::kinds::metadata::Condition;
+use std::collections::BTreeSet;
 
 /// The sets and NodePools that lack machines, and say why.
-pub(super) fn sets_without_machines<'a>(facts: &'a Cluster, index: &Index<'a>) -> Vec<Subject<'a>> {
+pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
+    let facts = index.facts;
     let lacks = |set: &MachineSet, has_machines: bool| {
         let is_silent = || {
             let is_known = has_machines && set.replicas_now.is_some();
@@ -28,10 +29,12 @@ pub(super) fn sets_without_machines<'a>(facts: &'a Cluster, index: &Index<'a>) -
     let of_cluster_api = facts.cluster_api_sets.iter();
     let of_cluster_api = of_cluster_api.filter(|set| lacks(set, ground.has_pool_machines));
     let sets = own.chain(of_cluster_api).map(Subject::Set);
+    let machines = facts.all_machines();
+    let used: BTreeSet<&str> = machines
+        .filter_map(|one| one.node_pool.as_deref())
+        .collect();
     let pools = facts.node_pools.iter().filter(|pool| {
-        let is_empty = !index
-            .pools_with_machines
-            .contains(&*pool.metadata.full_name());
+        let is_empty = !used.contains(&*pool.metadata.full_name());
         is_empty && pool.wanted > 0 && (ground.has_pool_machines || is_invalid(pool))
     });
     sets.chain(pools.map(Subject::NodePool)).collect()

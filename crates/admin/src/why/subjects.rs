@@ -18,46 +18,51 @@ pub(super) struct Subjects<'a> {
     pub(super) young: usize,
 }
 
-/// Everything that waits to become a Node, but for requests and sets.
-pub(super) fn waiting<'a>(
-    facts: &'a Cluster,
+/// Something that waits, and since when.
+type Waiting<'a> = (Option<Moment>, Subject<'a>);
+
+/// Those of a namespace that do not wait since just now.
+pub(super) fn of_age<'a>(
     index: &Index<'a>,
     namespace: Option<&str>,
-    now: Moment,
+    all: impl IntoIterator<Item = Waiting<'a>>,
 ) -> Subjects<'a> {
-    let mut young = 0;
-    let mut all = Vec::new();
-    let mut add = |subject: Subject<'a>, created: Option<Moment>| {
-        if namespace.is_some_and(|namespace| !subject.is_in(namespace)) {
-            return;
-        }
+    let mut found = Subjects::default();
+    let is_in = |subject: &Subject<'_>| namespace.is_none_or(|name| subject.is_in(name));
+    for (since, subject) in all.into_iter().filter(|(_, subject)| is_in(subject)) {
         // What is deleted before it can join is never older, and what has failed is over.
         let is_never_young = matches!(subject, Subject::Machine(machine) if machine.is_failed() || is_remade(index, machine));
-        if !is_never_young && created.is_some_and(|created| now.since(created) < YOUNG) {
-            young += 1;
+        if !is_never_young && since.is_some_and(|since| index.now.since(since) < YOUNG) {
+            found.young += 1;
         } else {
-            all.push((created, subject));
-        }
-    };
-    for machine in facts.all_machines() {
-        if !machine.is_deleting && index.counts(machine) && is_without_node(index, machine) {
-            add(Subject::Machine(machine), machine.metadata.created);
+            found.all.push(subject);
         }
     }
+    found
+}
+
+/// Everything that waits to become a Node, but for requests and sets, the longest first.
+pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
+    let facts = index.facts;
+    let machines = facts.all_machines().filter(|machine| {
+        !machine.is_deleting && index.counts(machine) && is_without_node(index, machine)
+    });
     let hosts = facts.hosts.iter().filter(|host| {
         host.consumer.is_none() && host.is_wanted && !host.is_external && !host.is_live()
     });
     let agents = facts.agents.iter();
     let agents = agents.filter(|agent| agent.is_bound && !agent.is_over());
-    for subject in hosts.map(Subject::Host).chain(agents.map(Subject::Agent)) {
-        let case = Case::new(facts, index, subject, now);
-        if case.node().is_none() {
-            add(subject, case.created);
-        }
-    }
-    all.sort_by_key(|(created, _)| *created);
-    let all = all.into_iter().map(|(_, subject)| subject).collect();
-    Subjects { all, young }
+    let others = hosts.map(Subject::Host).chain(agents.map(Subject::Agent));
+    let others = others.filter_map(|subject| {
+        let case = Case::new(index, subject);
+        case.node().is_none().then_some((case.created, subject))
+    });
+    let mut all: Vec<Waiting<'_>> = machines
+        .map(|machine| (machine.metadata.created, Subject::Machine(machine)))
+        .chain(others)
+        .collect();
+    all.sort_by_key(|(since, _)| *since);
+    all
 }
 
 /// Tells if a Machine has no Node, a broken one, or one that is gone.
@@ -78,14 +83,11 @@ fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
 /// The requests of nobody that no explanation has named, and how many of them are young. That a Node is
 /// gone is told where there are no Machines: with them it is gone with its Machine.
 pub(super) fn strangers<'a>(
-    facts: &'a Cluster,
     index: &Index<'a>,
     is_named: &dyn Fn(&str) -> bool,
     is_told: &dyn Fn(&str) -> bool,
-    now: Moment,
-) -> Subjects<'a> {
-    let mut found = Subjects::default();
-    let has_machines = facts.all_machines().next().is_some();
+) -> Vec<Waiting<'a>> {
+    let has_machines = index.facts.all_machines().next().is_some();
     let is_left = |stranger: &&Stranger<'_>| {
         let is_over = has_machines && stranger.last.is_signed
             || !index.ground.has_nodes && !stranger.last.is_pending();
@@ -93,14 +95,9 @@ pub(super) fn strangers<'a>(
     };
     let namesakes = index.namesakes.iter();
     let namesakes = namesakes.filter(|one| !is_told(&one.last.metadata.name));
-    for stranger in index.strangers.iter().filter(is_left).chain(namesakes) {
-        if stranger.first.is_some_and(|first| now.since(first) < YOUNG) {
-            found.young += 1;
-        } else {
-            found.all.push(Subject::Request(stranger.last));
-        }
-    }
-    found
+    let all = index.strangers.iter().filter(is_left).chain(namesakes);
+    all.map(|one| (one.first, Subject::Request(one.last)))
+        .collect()
 }
 
 /// The subjects of these names.
@@ -108,14 +105,13 @@ pub(super) fn strangers<'a>(
 /// # Errors
 /// Something of a name is not there.
 pub(super) fn all_named<'a>(
-    facts: &'a Cluster,
     index: &Index<'a>,
     namespace: Option<&str>,
     names: &[String],
 ) -> Result<Vec<Subject<'a>>, String> {
     let mut all = Vec::new();
     for name in names {
-        let mut found = named(facts, index, name);
+        let mut found = named(index, name);
         found.retain(|subject| namespace.is_none_or(|namespace| subject.is_in(namespace)));
         if found.is_empty() {
             return Err(match namespace {
@@ -124,7 +120,7 @@ pub(super) fn all_named<'a>(
                     crate::text::printable(name),
                     crate::text::printable(namespace)
                 ),
-                None => not_there(facts, name),
+                None => not_there(index.facts, name),
             });
         }
         all.extend(found);
@@ -134,7 +130,8 @@ pub(super) fn all_named<'a>(
 
 /// Subjects of a name: `NAME`, `NAMESPACE/NAME` or `KIND/NAME`, of a Machine, its Node, a host or an
 /// agent.
-fn named<'a>(facts: &'a Cluster, index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
+fn named<'a>(index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
+    let facts = index.facts;
     let (before, own) = name.rsplit_once('/').unwrap_or(("", name));
     let is = |subject: Subject<'_>| {
         let metadata = subject.metadata();
@@ -161,7 +158,7 @@ fn named<'a>(facts: &'a Cluster, index: &Index<'a>, name: &str) -> Vec<Subject<'
     let strangers = strangers.filter(|one| is(Subject::Request(one)) || one.node == own);
     let found = [
         machines.map(Subject::Machine).collect(),
-        hosts.map(|host| of_host(facts, index, host)).collect(),
+        hosts.map(|host| of_host(index, host)).collect(),
         agents.map(Subject::Agent).collect(),
         strangers.map(Subject::Request).collect(),
     ];
@@ -170,8 +167,8 @@ fn named<'a>(facts: &'a Cluster, index: &Index<'a>, name: &str) -> Vec<Subject<'
 }
 
 /// The Machine of a host, else the host itself.
-fn of_host<'a>(facts: &'a Cluster, index: &Index<'a>, host: &'a Host) -> Subject<'a> {
-    let mut machines = facts.all_machines();
+fn of_host<'a>(index: &Index<'a>, host: &'a Host) -> Subject<'a> {
+    let mut machines = index.facts.all_machines();
     let is_own = |own: &Host| own.metadata.full_name() == host.metadata.full_name();
     let machine = machines.find(|machine| index.host_of(machine).is_some_and(is_own));
     machine.map_or(Subject::Host(host), Subject::Machine)
