@@ -4,6 +4,7 @@
 pub mod audit;
 pub mod cli;
 mod data;
+pub(crate) mod decider;
 pub(crate) mod finding;
 pub(crate) mod forms;
 #[cfg(any(fuzzing, test))]

@@ -32,47 +32,46 @@ impl OperatorLimits {
     /// Minimums that the policy's limit for this release has otherwise; `None` is a policy without
     /// such a limit.
     pub(crate) fn mismatches(&self, limit: Option<&Limit>) -> Vec<Mismatch> {
-        let mismatch = |field, operator: String, order: &dyn Fn(&Bound) -> Option<Ordering>| {
+        let minimums = [
+            ("minimumOCPVersion", self.minimum_ocp.to_string()),
+            ("minimumRHCOSVersion", self.minimum_rhel.to_string()),
+        ];
+        let mismatch = |(field, operator): (&'static str, String)| {
             let own = limit.and_then(|limit| limit.rule(field));
+            let (policy, order) = match own {
+                None => (None, None),
+                Some(Err(json)) => (Some(json.clone()), None),
+                Some(Ok(Bound::Ocp(own))) => {
+                    (Some(own.to_string()), Some(own.cmp(&self.minimum_ocp)))
+                }
+                Some(Ok(Bound::Version(.., own))) => (Some(own.to_string()), self.order_of(own)),
+                Some(Ok(_)) => (Some(String::new()), None),
+            };
             Mismatch {
                 field,
                 operator,
-                policy: own.map(|own| match own {
-                    Ok(Bound::Ocp(own)) => own.to_string(),
-                    Ok(Bound::Version(.., own)) => own.to_string(),
-                    Ok(_) => String::new(),
-                    Err(json) => json.clone(),
-                }),
-                order: own.and_then(|own| order(own.as_ref().ok()?)),
+                policy,
+                order,
             }
         };
-        let both = [
-            mismatch(
-                "minimumOCPVersion",
-                self.minimum_ocp.to_string(),
-                &|own| match own {
-                    Bound::Ocp(own) => Some(own.cmp(&self.minimum_ocp)),
-                    _ => None,
-                },
-            ),
-            mismatch(
-                "minimumRHCOSVersion",
-                self.minimum_rhel.to_string(),
-                &|own| match own {
-                    Bound::Version(.., VersionBound::Release(own)) => {
-                        compare_rhel(*own, self.minimum_rhel)
-                    }
-                    // An image is at least as new as the first one of its RHEL release.
-                    Bound::Version(.., VersionBound::Image(own)) => {
-                        let order = compare_rhel(own.rhel?, self.minimum_rhel)?;
-                        Some(order.then(Ordering::Greater))
-                    }
-                    _ => None,
-                },
-            ),
-        ];
         let is_other = |mismatch: &Mismatch| mismatch.order != Some(Ordering::Equal);
-        both.into_iter().filter(is_other).collect()
+        minimums
+            .into_iter()
+            .map(mismatch)
+            .filter(is_other)
+            .collect()
+    }
+
+    /// The order of a policy's minimum beside that of the operator.
+    fn order_of(&self, own: &VersionBound) -> Option<Ordering> {
+        match own {
+            VersionBound::Release(own) => compare_rhel(*own, self.minimum_rhel),
+            // An image is at least as new as the first one of its RHEL release.
+            VersionBound::Image(own) => {
+                let order = compare_rhel(own.rhel?, self.minimum_rhel)?;
+                Some(order.then(Ordering::Greater))
+            }
+        }
     }
 }
 
@@ -206,24 +205,26 @@ impl OperatorSettings {
             Some(id) => format!("cluster {id}"),
             None => "a cluster".to_owned(),
         };
-        let mut text = format!("Made from {cluster}, release {}", self.release);
-        if !self.pools.is_empty() {
-            let shown = |(pool, own): (&String, &Option<String>)| match own
-                .as_ref()
-                .or(self.default_stream.as_ref())
-            {
-                Some(stream) => format!("{pool} ({stream})"),
-                None => pool.clone(),
-            };
-            let pools: Vec<String> = self.pools.iter().map(shown).collect();
-            text += &format!(", pools {}", pools.join(", "));
-        }
-        text += ".";
-        if self.is_opt_out() {
-            text +=
-                " Mode None, because the cluster opted out (bootImageSkewEnforcement, mode None).";
-        }
-        text
+        let shown = |(pool, own): (&String, &Option<String>)| match own
+            .as_ref()
+            .or(self.default_stream.as_ref())
+        {
+            Some(stream) => format!("{pool} ({stream})"),
+            None => pool.clone(),
+        };
+        let pools: Vec<String> = self.pools.iter().map(shown).collect();
+        let pools = match pools.is_empty() {
+            true => String::new(),
+            false => format!(", pools {}", pools.join(", ")),
+        };
+        let opt_out = match self.is_opt_out() {
+            true => {
+                " Mode None, because the cluster opted out (bootImageSkewEnforcement, mode None)."
+            }
+            false => "",
+        };
+        let release = self.release;
+        format!("Made from {cluster}, release {release}{pools}.{opt_out}")
     }
 }
 

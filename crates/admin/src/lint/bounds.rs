@@ -7,7 +7,6 @@ use super::{Lint, Rule};
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Located, Object};
 use crate::policy::{LimitRelease, VersionBound};
-use crate::template::Holes;
 use crate::version::{self, ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, compare_rhel};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -146,8 +145,11 @@ pub(super) fn rhcos_version(lint: &mut Lint, at: &Located<'_>) {
         }
         // Somebody who writes 9.20 for 9.2 would refuse every image of RHEL 9.
         (VersionBound::Release(rhel), _) if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) => {
-            let holes: &Holes<'_> = &[("rhel", rhel), ("last", &LAST_MINOR)];
-            lint.say(at, Rule::MinorTooLarge, holes);
+            lint.say(
+                at,
+                Rule::MinorTooLarge,
+                &[("rhel", rhel), ("last", &LAST_MINOR)],
+            );
         }
         (_, Some(RhelVersion { major, .. })) if major > LAST_MAJOR => {
             lint.say(at, Rule::NoImagesOfRHEL, &[("release", &major)]);

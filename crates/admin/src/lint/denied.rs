@@ -3,7 +3,6 @@
 use super::{Lint, Rule, Severity};
 use crate::policy::fields::DENIED;
 use crate::policy::json::Located;
-use crate::template::Holes;
 use crate::version::ImageVersion;
 use std::collections::HashSet;
 
@@ -52,8 +51,11 @@ fn denies_some(lint: &mut Lint, at: &Located<'_>, written: &str) -> bool {
         None => Rule::DeniesUnknown,
     };
     let beginning = beginning.unwrap_or_default();
-    let holes: &Holes<'_> = &[("written", &written), ("beginning", &beginning)];
-    lint.say(at, rule, holes);
+    lint.say(
+        at,
+        rule,
+        &[("written", &written), ("beginning", &beginning)],
+    );
     rule.severity(lint.enforces) == Severity::Warning
 }
 

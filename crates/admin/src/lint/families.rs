@@ -5,7 +5,6 @@ use super::{Lint, Rule};
 use crate::policy::VersionBound;
 use crate::policy::fields::{self, version_bound};
 use crate::policy::json::{Located, Object};
-use crate::template::Holes;
 use crate::version::{ImageVersion, OsFamily, compare_rhel};
 use std::cmp::Ordering;
 
@@ -67,8 +66,11 @@ pub(super) fn minima(lint: &mut Lint, limit: &Object<'_>) {
             OsFamily::Rhcos => "every image".to_owned(),
             _ => format!("every image of {}", family.name()),
         };
-        let holes: &Holes<'_> = &[("maximum", &maximum.shown()), ("images", &images)];
-        lint.say(&minimum, Rule::MinimumAboveMaximum, holes);
+        lint.say(
+            &minimum,
+            Rule::MinimumAboveMaximum,
+            &[("maximum", &maximum.shown()), ("images", &images)],
+        );
     }
 }
 

@@ -10,7 +10,6 @@ use super::{Lint, Rule};
 use crate::policy::fields::{IMAGES, KNOWN_ISSUE, WHEN};
 use crate::policy::json::Located;
 use crate::policy::{MAX_ISSUES, ReleaseRange};
-use crate::template::Holes;
 use crate::verdict::ISSUES_NAMED as NAMED;
 use std::collections::HashSet;
 
@@ -20,12 +19,18 @@ pub(super) fn list(lint: &mut Lint, at: &Located<'_>) {
     };
     let count = items.len();
     if count > MAX_ISSUES {
-        let holes: &Holes<'_> = &[("count", &count), ("most", &MAX_ISSUES)];
-        lint.say(at, Rule::TooManyIssues, holes);
+        lint.say(
+            at,
+            Rule::TooManyIssues,
+            &[("count", &count), ("most", &MAX_ISSUES)],
+        );
     }
     if count > NAMED {
-        let holes: &Holes<'_> = &[("count", &count), ("most", &NAMED)];
-        lint.say(at, Rule::UnnamedIssues, holes);
+        lint.say(
+            at,
+            Rule::UnnamedIssues,
+            &[("count", &count), ("most", &NAMED)],
+        );
     }
     let mut ids = HashSet::new();
     for item in items {

@@ -7,7 +7,6 @@ use super::{Lint, Rule, denied, families};
 use crate::policy::LimitRelease;
 use crate::policy::fields;
 use crate::policy::json::{Field, Located, Object};
-use crate::template::Holes;
 use crate::text::is_dns_name;
 use crate::verdict::Reason;
 use crate::verdict::words::About;
@@ -72,12 +71,18 @@ fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {
             lint.say(at, Rule::RHELTarget, &[]);
         }
         Some(LimitRelease::Exact(exact)) if exact.minor < FIRST_NAMED => {
-            let holes: &Holes<'_> = &[("first", &FIRST_NAMED), ("exact", &exact)];
-            lint.say(at, Rule::UnnamedTarget, holes);
+            lint.say(
+                at,
+                Rule::UnnamedTarget,
+                &[("first", &FIRST_NAMED), ("exact", &exact)],
+            );
         }
         Some(LimitRelease::Exact(exact)) if exact.patch == 0 => {
-            let holes: &Holes<'_> = &[("exact", &exact), ("minor", &exact.minor)];
-            lint.say(at, Rule::ExactRelease, holes);
+            lint.say(
+                at,
+                Rule::ExactRelease,
+                &[("exact", &exact), ("minor", &exact.minor)],
+            );
         }
         Some(_) => {}
     }

@@ -2,7 +2,6 @@
 
 use super::{Lint, Rule};
 use crate::policy::json::{Located, Object};
-use crate::template::Holes;
 use crate::text;
 use crate::version::{RpmVersion, cpu_levels, cpu_rank};
 use std::collections::BTreeMap;
@@ -18,8 +17,11 @@ pub(super) fn machine(lint: &mut Lint, limit: &Object<'_>) {
     if let Some(at) = limit.get("minimumBootFreeMiB")
         && let Some(free) = at.read::<u32>().filter(|free| *free > BOOT_SIZE)
     {
-        let holes: &Holes<'_> = &[("size", &BOOT_SIZE), ("free", &free)];
-        lint.say(&at, Rule::BootTooSmall, holes);
+        lint.say(
+            &at,
+            Rule::BootTooSmall,
+            &[("size", &BOOT_SIZE), ("free", &free)],
+        );
     }
 }
 

@@ -90,14 +90,14 @@ impl LintFinding {
 }
 
 /// Mistakes of a policy.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub(crate) struct LintReport {
-    /// In the order of the file.
-    pub findings: Vec<LintFinding>,
     /// Number of errors, named or not.
     pub errors: usize,
     /// Number of warnings, named or not.
     pub warnings: usize,
+    /// In the order of the file.
+    pub findings: Vec<LintFinding>,
 }
 
 impl LintReport {

@@ -4,12 +4,9 @@ use super::bounds::minor;
 use super::published::NEWEST_RELEASES;
 use super::{Lint, Rule};
 use crate::data::{PUBLISHED, is_of_release};
+use crate::decider::Decider;
 use crate::policy::json::Located;
 use crate::policy::{Circumstances, Limit, Mode, Policy, choose_for, parse};
-use crate::template::Holes;
-use crate::verdict::{
-    BootImage, Facts, ImageSource, Machine, Outcome, PolicyInput, Target, TargetInput, decide,
-};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -69,8 +66,8 @@ pub(super) fn check(lint: &mut Lint, whole: &Located<'_>, json: &str) {
         return;
     };
     lint.enforces = policy.mode == Mode::Enforce;
-    for (index, at) in items.enumerate() {
-        let releases = refused(&policy, index);
+    for (limit, at) in policy.limits.iter().zip(items) {
+        let releases = refused(&policy, limit);
         let is_said = lint.report.findings.iter().any(|finding| {
             finding.is_of(&[Rule::OCPAboveTarget, Rule::NewerThanPublished])
                 && finding.path.starts_with(&format!("{}.", at.path))
@@ -78,49 +75,53 @@ pub(super) fn check(lint: &mut Lint, whole: &Located<'_>, json: &str) {
         if releases.is_empty() || is_said {
             continue;
         }
-        let own = policy.limits.get(index).and_then(|limit| limit.release);
-        let rule = match own.map(minor) {
+        let rule = match limit.release.map(minor) {
             None => Rule::OldReleasesRefused,
             Some(own) if releases.contains(&own) => Rule::OwnReleaseRefused,
             Some(_) => Rule::LaterReleasesRefused,
         };
         let them = if releases.len() == 1 { "it" } else { "them" };
-        let holes: &Holes<'_> = &[("releases", &ranges(&releases)), ("them", &them)];
-        lint.say(&at, rule, holes);
+        lint.say(
+            &at,
+            rule,
+            &[("releases", &ranges(&releases)), ("them", &them)],
+        );
     }
 }
 
 /// The releases of which the limit refuses every image, for some architecture and pool.
-fn refused(policy: &Policy, index: usize) -> BTreeSet<OcpMinor> {
-    let Some(limit) = policy.limits.get(index) else {
-        return BTreeSet::new();
+fn refused(policy: &Policy, limit: &Limit) -> BTreeSet<OcpMinor> {
+    let pools: Vec<Option<&str>> = match &limit.pools {
+        Some(pools) => pools.iter().map(|pool| Some(pool.as_str())).collect(),
+        None => vec![None],
     };
-    let alone = alone(policy, limit);
+    // The limit alone, for every node.
+    let alone = Policy {
+        mode: Mode::Enforce,
+        limits: vec![Limit {
+            rules: limit.rules.clone(),
+            ..Limit::default()
+        }],
+        known_issues: Vec::new(),
+        warnings: Vec::new(),
+        ..policy.clone()
+    };
+    let is_for = |own: &&OwnImages| {
+        let mut pools = pools.iter();
+        pools.any(|pool| is_limit_for(policy, limit, own, *pool))
+    };
     let refuses = |own: &&OwnImages| {
-        let is_for = |pool: &Option<&str>| is_limit_for(policy, index, own, *pool);
-        pools(limit).iter().any(is_for)
-            && own
-                .images
-                .iter()
-                .all(|image| is_refused(&alone, own, image))
+        let (release, architecture) = (format!("{}.0", own.release), own.architecture.to_owned());
+        let mut decider = Decider::new(alone.clone(), Some(release), Some(architecture));
+        let mut images = own.images.iter();
+        images.all(|image| decider.refuses(image.clone()))
     };
-    let own = OWN_IMAGES.iter().filter(refuses);
+    let own = OWN_IMAGES.iter().filter(is_for).filter(refuses);
     own.map(|own| own.release).collect()
 }
 
-/// The pools that a limit is for; no pool where it is for any.
-fn pools(limit: &Limit) -> Vec<Option<&str>> {
-    match &limit.pools {
-        Some(pools) => pools.iter().map(|pool| Some(pool.as_str())).collect(),
-        None => vec![None],
-    }
-}
-
 /// Tells whether nodes of this release, architecture and pool get the limit.
-fn is_limit_for(policy: &Policy, index: usize, own: &OwnImages, pool: Option<&str>) -> bool {
-    let Some(limit) = policy.limits.get(index) else {
-        return false;
-    };
+fn is_limit_for(policy: &Policy, limit: &Limit, own: &OwnImages, pool: Option<&str>) -> bool {
     let family = own.images.first().and_then(ImageVersion::os_family);
     let platforms = limit.when.platforms.iter().flatten().next();
     let node = Circumstances {
@@ -139,66 +140,15 @@ fn is_limit_for(policy: &Policy, index: usize, own: &OwnImages, pool: Option<&st
     chosen.is_ok_and(|chosen| chosen.is_some_and(|chosen| std::ptr::eq(chosen, limit)))
 }
 
-/// The policy with this limit alone, for every node.
-fn alone(policy: &Policy, limit: &Limit) -> PolicyInput {
-    let limit = Limit {
-        rules: limit.rules.clone(),
-        ..Limit::default()
-    };
-    PolicyInput::Valid {
-        path: String::new(),
-        digest: String::new(),
-        policy: Policy {
-            mode: Mode::Enforce,
-            limits: vec![limit],
-            known_issues: Vec::new(),
-            warnings: Vec::new(),
-            ..policy.clone()
-        },
-    }
-}
-
-fn is_refused(policy: &PolicyInput, own: &OwnImages, image: &ImageVersion) -> bool {
-    let target = Target {
-        release: Some(format!("{}.0", own.release)),
-        ..Target::default()
-    };
-    let facts = Facts {
-        boot_image: Some(BootImage {
-            version: image.clone(),
-            source: ImageSource::Aleph,
-            path: String::new(),
-        }),
-        machine: Machine {
-            architecture: Some(own.architecture.to_owned()),
-            ..Machine::default()
-        },
-        ..Facts::new(policy.clone(), TargetInput::Read(target))
-    };
-    decide(&facts).verdict == Outcome::Refused
-}
-
 /// `4.8 to 4.12, 4.15`: neighbours among the releases that images are known of.
 fn ranges(releases: &BTreeSet<OcpMinor>) -> String {
     let all: BTreeSet<OcpMinor> = OWN_IMAGES.iter().map(|own| own.release).collect();
-    let mut ranges: Vec<(OcpMinor, OcpMinor)> = Vec::new();
-    let mut before = None;
-    for release in &all {
-        match ranges.last_mut() {
-            _ if !releases.contains(release) => before = None,
-            Some((_, last)) if before == Some(*last) => {
-                *last = *release;
-                before = Some(*release);
-            }
-            _ => {
-                ranges.push((*release, *release));
-                before = Some(*release);
-            }
-        }
-    }
-    let shown = ranges.iter().map(|(first, last)| match first == last {
-        true => first.to_string(),
-        false => format!("{first} to {last}"),
+    let all: Vec<OcpMinor> = all.into_iter().collect();
+    let runs = all.chunk_by(|a, b| releases.contains(a) == releases.contains(b));
+    let shown = runs.filter_map(|run| match run {
+        [first, ..] if !releases.contains(first) => None,
+        [first, .., last] => Some(format!("{first} to {last}")),
+        only => only.first().map(OcpMinor::to_string),
     });
     shown.collect::<Vec<_>>().join(", ")
 }

@@ -7,10 +7,9 @@ use crate::API_VERSION;
 use crate::policy::MAX_LIMITS;
 use crate::policy::fields::{HELP, KIND, POLICY};
 use crate::policy::json::Located;
-use crate::template::Holes;
 use crate::text;
 use crate::version::OcpMinor;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Characters that always fit into the two lines of 71 that a console has for `help`, wherever they
 /// break.
@@ -48,8 +47,11 @@ fn limits(lint: &mut Lint, at: &Located<'_>) {
         return;
     };
     if items.len() > MAX_LIMITS {
-        let holes: &Holes<'_> = &[("count", &items.len()), ("most", &MAX_LIMITS)];
-        lint.say(at, Rule::TooManyLimits, holes);
+        lint.say(
+            at,
+            Rule::TooManyLimits,
+            &[("count", &items.len()), ("most", &MAX_LIMITS)],
+        );
     }
     let scopes: Vec<_> = items.map(|item| limit(lint, item)).collect();
     uncovered_nodes(lint, at, &scopes);
@@ -74,30 +76,28 @@ fn help(lint: &mut Lint, at: &Located<'_>) {
     let lines = HELP.iter().filter_map(|name| help.get(name)?.string());
     let both: usize = lines.map(|line| line.chars().count()).sum();
     if both > CONSOLE_HELP {
-        let holes: &Holes<'_> = &[("both", &both), ("room", &CONSOLE_HELP)];
-        lint.say(at, Rule::LongHelp, holes);
+        lint.say(
+            at,
+            Rule::LongHelp,
+            &[("both", &both), ("room", &CONSOLE_HELP)],
+        );
     }
 }
 
 /// Reports nodes that may find no limit.
-fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, scopes: &[Option<LimitScope<'_>>]) {
-    let any_release = || {
-        scopes
-            .iter()
-            .flatten()
-            .filter(|limit| limit.release.is_none())
-    };
-    let has_when = || any_release().filter(|limit| limit.when.is_some());
-    let is_for_all = |limit: &LimitScope<'_>| limit.pools.is_none() && limit.when.is_none();
-    if any_release().any(is_for_all) || scopes.iter().any(Option::is_none) {
+fn uncovered_nodes(lint: &mut Lint, at: &Located<'_>, scopes: &[Option<LimitScope<'_>>]) {
+    let limits = || scopes.iter().flatten();
+    let any_release: Vec<_> = limits().filter(|limit| limit.release.is_none()).collect();
+    let is_for_all = |limit: &&LimitScope<'_>| limit.pools.is_none() && limit.when.is_none();
+    if any_release.iter().any(is_for_all) || scopes.iter().any(Option::is_none) {
         return;
     }
-    let (what, whom) = if any_release().next().is_none() {
+    let (what, whom) = if any_release.is_empty() {
         (
             "release",
             "nodes of older releases, and nodes that do not know their release",
         )
-    } else if has_when().next().is_some() {
+    } else if any_release.iter().any(|limit| limit.when.is_some()) {
         ("release, pools and when", "other nodes")
     } else {
         ("release and pools", "nodes of other pools")
@@ -108,7 +108,7 @@ fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, scopes: &[Option<Limit
         )
     });
     lint.say(
-        limits,
+        at,
         Rule::NoLimitForTheRest,
         &[
             ("what", &what),
@@ -120,15 +120,10 @@ fn uncovered_nodes(lint: &mut Lint, limits: &Located<'_>, scopes: &[Option<Limit
 
 /// The first pool of every cluster that no limit is for, where limits name pools.
 fn missing_pool(scopes: &[Option<LimitScope<'_>>]) -> Option<&'static str> {
-    let pools = scopes.iter().flatten().map(|limit| limit.pools.as_ref());
-    let named: Vec<&String> = pools
-        .collect::<Option<Vec<_>>>()?
-        .into_iter()
-        .flatten()
-        .collect();
-    ["master", "worker"]
-        .into_iter()
-        .find(|pool| !named.iter().any(|named| *named == pool))
+    let pools = scopes.iter().flatten().map(|limit| limit.pools.as_deref());
+    let named = pools.collect::<Option<Vec<_>>>()?.concat();
+    let mut pools = ["master", "worker"].into_iter();
+    pools.find(|pool| !named.iter().any(|named| named == pool))
 }
 
 /// Finds limits of pools for any release that are not chosen from some release on: its limit for
@@ -148,8 +143,11 @@ fn overridden(lint: &mut Lint, scopes: &[Option<LimitScope<'_>>]) {
         let nearer =
             nearer.filter(|(release, _)| !pools.iter().all(|pool| has_own(*release, pool)));
         if let Some((release, other)) = nearer.min_by_key(|(release, _)| *release) {
-            let holes: &Holes<'_> = &[("release", &release), ("other", &other.limit.path)];
-            lint.say(&limit.limit, Rule::OverriddenLimit, holes);
+            lint.say(
+                &limit.limit,
+                Rule::OverriddenLimit,
+                &[("release", &release), ("other", &other.limit.path)],
+            );
         }
     }
 }
@@ -158,35 +156,34 @@ fn overridden(lint: &mut Lint, scopes: &[Option<LimitScope<'_>>]) {
 /// conditions.
 fn shadowed(lint: &mut Lint, scopes: &[Option<LimitScope<'_>>]) {
     let mut first = BTreeMap::new();
-    for LimitScope {
-        limit: at,
-        release,
-        pools,
-        when,
-    } in scopes.iter().flatten()
-    {
-        let mut pools = pools
-            .as_ref()
-            .map_or(vec![None], |pools| pools.iter().map(Some).collect());
-        pools.sort_unstable();
-        pools.dedup();
-        let before: Vec<(_, &Located<'_>)> = pools
+    for scope in scopes.iter().flatten() {
+        let at = &scope.limit;
+        let pools: BTreeSet<Option<&String>> = match &scope.pools {
+            Some(pools) => pools.iter().map(Some).collect(),
+            None => [None].into(),
+        };
+        let key = |pool| (scope.release, &scope.when, pool);
+        let before = pools
             .iter()
-            .filter_map(|pool| Some((*pool, *first.get(&(release, when, *pool))?)))
-            .collect();
-        if before.len() == pools.len()
-            && let Some((_, other)) = before.first()
-        {
-            lint.say(at, Rule::ShadowedLimit, &[("other", &other.path)]);
-        } else {
-            for (pool, other) in before {
-                let pool = text::printable(pool.map_or("", String::as_str));
-                let holes: &Holes<'_> = &[("pool", &pool), ("other", &other.path)];
-                lint.say(at, Rule::ShadowedPool, holes);
+            .filter_map(|pool| Some((*pool, *first.get(&key(*pool))?)));
+        let before: Vec<(_, &Located<'_>)> = before.collect();
+        match before.first() {
+            Some((_, other)) if before.len() == pools.len() => {
+                lint.say(at, Rule::ShadowedLimit, &[("other", &other.path)]);
+            }
+            _ => {
+                for (pool, other) in before {
+                    let pool = text::printable(pool.map_or("", String::as_str));
+                    lint.say(
+                        at,
+                        Rule::ShadowedPool,
+                        &[("pool", &pool), ("other", &other.path)],
+                    );
+                }
             }
         }
         for pool in pools {
-            first.entry((release, when, pool)).or_insert(at);
+            first.entry(key(pool)).or_insert(at);
         }
     }
 }

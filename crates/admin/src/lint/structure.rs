@@ -5,7 +5,6 @@ use super::wording::{consequence, is_in_issue, link, missing, nearest, plain_tex
 use super::{Lint, Rule, START, bounds, families, issues, machine};
 use crate::policy::fields::WHEN;
 use crate::policy::json::Located;
-use crate::template::Holes;
 use crate::version::OsFamily;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -153,6 +152,9 @@ fn known_word(lint: &mut Lint, at: &Located<'_>, shape: &'static Shape) {
         Some(meant) => format!("did you mean \"{meant}\"?"),
         None => format!("write \"{}\"", words.join("\" or \"")),
     };
-    let holes: &Holes<'_> = &[("consequence", &then), ("help", &help)];
-    lint.say(at, Rule::UnknownWord, holes);
+    lint.say(
+        at,
+        Rule::UnknownWord,
+        &[("consequence", &then), ("help", &help)],
+    );
 }

@@ -14,11 +14,10 @@ use crate::audit::results::AUDIT;
 use crate::audit::{BootImageAudit, KnownBy, SetAudit};
 use crate::platform::Platform;
 use crate::policy::Mode;
-use crate::template::{Holes, Object, fill};
+use crate::template::{Object, fill};
 use crate::text::{cut, printable_up_to};
 use crate::verdict::Outcome;
 use serde_json::{Value, json};
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most images that are refused.
@@ -118,8 +117,8 @@ impl Images {
             return Err(format!(
                 "the audit is for {}, and the cluster is {}: Machines that its own limits allow would be denied. \
                  Make the audit again without --target, or say --any-release",
-                cut(&printable_up_to(asked, 100), 100),
-                cut(&printable_up_to(own, 100), 100)
+                short(asked),
+                short(own)
             ));
         }
         let images = Self {
@@ -142,15 +141,14 @@ impl Images {
 
     fn of_sets(sets: &[SetAudit]) -> Self {
         let is_refused = |set: &&SetAudit| set.verdict == Outcome::Refused;
-        let others = sets.iter().filter(|set| !is_refused(set));
-        let others: BTreeSet<&str> = others.filter_map(|set| set.image.as_deref()).collect();
+        let (refused, others): (Vec<_>, Vec<_>) = sets.iter().partition(is_refused);
+        let others = others.iter().filter_map(|set| set.image.as_deref());
+        let others: BTreeSet<&str> = others.collect();
         let mut images = Self::default();
-        let mut left_out = BTreeSet::new();
-        for set in sets.iter().filter(is_refused) {
-            if let Err(why) = images.add(set, &others) {
-                left_out.insert(why);
-            }
-        }
+        let left_out = refused
+            .iter()
+            .filter_map(|set| images.add(set, &others).err());
+        let left_out: BTreeSet<String> = left_out.collect();
         images.left_out = left_out.into_iter().collect();
         images
     }
@@ -172,8 +170,8 @@ impl Images {
         Err(format!(
             "it refuses {} ({}), the image of the cluster's own release (ConfigMap coreos-bootimages): no machine could be made from it any more. \
              Correct the policy, or say --deny-own",
-            cut(&printable_up_to(image, 100), 100),
-            cut(&printable_up_to(version, 100), 100)
+            short(image),
+            short(version)
         ))
     }
 
@@ -203,7 +201,7 @@ impl Images {
             (_, Some(platform)) => return Ok(platform),
             (_, None) => "{image}: no Machine has its field",
         };
-        Err(fill(why, &[("image", &cut(&shown, 100))]))
+        Err(fill(why, &[("image", &short(image))]))
     }
 
     fn add(&mut self, set: &SetAudit, others: &BTreeSet<&str>) -> Result<(), String> {
@@ -222,15 +220,13 @@ impl Images {
             set.message
         );
         let fix = set.remedy.clone();
-        let refusal = Refusal { why, fix };
-        match self.refusals.entry(image.clone()) {
-            Entry::Vacant(entry) => {
-                entry.insert(refusal);
-            }
-            Entry::Occupied(mut entry) if entry.get().fix != refusal.fix => {
-                entry.get_mut().fix = Some(SEVERAL.to_owned());
-            }
-            Entry::Occupied(_) => {}
+        let refusal = self.refusals.entry(image.clone());
+        let refusal = refusal.or_insert_with(|| Refusal {
+            why,
+            fix: fix.clone(),
+        });
+        if refusal.fix != fix {
+            refusal.fix = Some(SEVERAL.to_owned());
         }
         Ok(())
     }
@@ -244,14 +240,18 @@ impl Images {
             match lists.last_mut() {
                 Some(list) if list.is_empty() => *list = entry,
                 Some(list) if list.len() + entry.len() < MAX_EXPRESSION => {
-                    list.push_str(", ");
-                    list.push_str(&entry);
+                    *list += &format!(", {entry}");
                 }
                 _ => lists.push(entry),
             }
         }
         lists.iter().map(|list| format!("{{{list}}}")).collect()
     }
+}
+
+/// The beginning of a text, printable.
+fn short(text: &str) -> String {
+    cut(&printable_up_to(text, 100), 100)
 }
 
 /// The expression for the list of images that a machine of this platform names: none or one.
@@ -314,19 +314,20 @@ pub(crate) fn documents(images: &Images, mode: Mode) -> String {
     };
     let (mut lists, mut refused) = (Vec::new(), Vec::new());
     for (n, list) in images.lists().iter().enumerate() {
-        let variable: &Holes<'_> = &[("list", list), ("n", &n)];
-        lists.push(Object::new(LIST, variable));
+        lists.push(Object::new(LIST, &[("list", list), ("n", &n)]));
         let list = format!("variables.list{n}");
         refused.push(format!(
             "variables.images.filter(image, image in {list}).map(image, string(image + '\\t' + {list}[image]))"
         ));
     }
-    let holes: &Holes<'_> = &[
-        ("images", &named),
-        ("refused", &refused.join(" + ")),
-        ("allow", &ALLOW),
-    ];
-    let mut policy = Object::new(include_str!("admission.yaml"), holes);
+    let mut policy = Object::new(
+        include_str!("admission.yaml"),
+        &[
+            ("images", &named),
+            ("refused", &refused.join(" + ")),
+            ("allow", &ALLOW),
+        ],
+    );
     if let Some(Object::List(variables)) = policy.part("spec/variables") {
         variables.splice(3..3, lists);
     }

@@ -6,7 +6,6 @@
 //! policy. Existing nodes are not touched: user data is read at the first boot only.
 
 use super::ignition::{Config, File, Spec};
-use super::size::drop_entries;
 use super::units;
 use super::url::FetchUrl;
 use crate::text;
@@ -74,25 +73,16 @@ impl Pointer {
             return Err(REPLACED.to_owned());
         }
         let ours = serde_json::to_value(config).map_err(not_ignition)?;
-        drop_entries(&mut whole, "/storage/files", "path", &[units::FETCHED_PATH]);
-        drop_entries(
-            &mut whole,
-            "/systemd/units",
-            "name",
-            &[units::SERVICE, units::REPORT_SERVICE],
-        );
-        for (section, list) in [("storage", "files"), ("systemd", "units")] {
-            let added = ours
-                .pointer(&format!("/{section}/{list}"))
-                .and_then(Value::as_array)
-                .cloned()
-                .unwrap_or_default();
+        for (section, list, key) in [("storage", "files", "path"), ("systemd", "units", "name")] {
             let entries = child(&mut whole, section, json!({}))
-                .and_then(|section| child(section, list, json!([])));
-            let entries = entries
+                .and_then(|section| child(section, list, json!([])))
                 .and_then(Value::as_array_mut)
                 .ok_or_else(|| not_ignition(format!("{section}.{list} is not a list")))?;
-            entries.extend(added);
+            let added = ours.pointer(&format!("/{section}/{list}"));
+            for entry in added.and_then(Value::as_array).into_iter().flatten() {
+                entries.retain(|before| before.get(key) != entry.get(key));
+                entries.push(entry.clone());
+            }
         }
         Ok(whole.to_string())
     }
@@ -114,18 +104,12 @@ fn spec_of(user_data: &Value) -> Result<Spec, String> {
         .pointer("/ignition/version")
         .and_then(Value::as_str);
     let version = version.ok_or_else(|| not_ignition("it has no ignition.version"))?;
-    let minor = version
-        .strip_prefix("3.")
-        .and_then(|rest| rest.strip_suffix(".0"))
-        .and_then(|minor| minor.parse().ok());
-    match minor {
-        Some(minor) => Ok(Spec::V3(minor)),
-        None if version == "2.2.0" => Ok(Spec::V2_2),
-        None => Err(format!(
+    Spec::parse(version).ok_or_else(|| {
+        format!(
             "has Ignition spec {:?}; known are 2.2.0 and 3.x.0",
             text::printable(version)
-        )),
-    }
+        )
+    })
 }
 
 #[cfg(test)]

@@ -248,7 +248,7 @@ pub(crate) fn rest_of_rendered(json: &[u8]) -> Result<String, String> {
 }
 
 /// Removes the entries of the list at `pointer` whose `key` is one of `ours`.
-pub(super) fn drop_entries(object: &mut Value, pointer: &str, key: &str, ours: &[&str]) {
+fn drop_entries(object: &mut Value, pointer: &str, key: &str, ours: &[&str]) {
     if let Some(list) = object.pointer_mut(pointer).and_then(Value::as_array_mut) {
         list.retain(|entry| {
             !entry

@@ -6,6 +6,7 @@ use super::{Exit, Failure, Io, exists, write};
 use crate::audit::{Objects, operator_settings};
 use crate::lint::shape::REFERENCE;
 use crate::lint::starter::{STARTER, STARTER_OKD};
+use clap::ValueHint;
 use skewguard_cluster::connect::fetch::SETTINGS;
 use skewguard_cluster::connect::login;
 use skewguard_cluster::files::input;
@@ -54,7 +55,7 @@ Where each limit comes from, and how to find the next:
 pub(super) struct Args {
     /// File to write instead of standard output; the description of the fields is written beside
     /// it, with the ending .md.
-    #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
     /// For a cluster of OKD.
     #[arg(long, conflicts_with_all = ["from_cluster", "from"])]
@@ -67,10 +68,10 @@ pub(super) struct Args {
     from_cluster: bool,
     /// Make it from files of `oc get -o json` or YAML, and folders such as a must-gather; - is
     /// standard input.
-    #[arg(long, value_name = "FILE|DIR", value_hint = clap::ValueHint::AnyPath, num_args = 1..)]
+    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, num_args = 1..)]
     from: Vec<PathBuf>,
     /// The kubeconfig to use, instead of those that oc finds; - is standard input.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, requires = "from_cluster")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "from_cluster")]
     kubeconfig: Option<PathBuf>,
     /// The context to use, instead of the current one.
     #[arg(long, value_name = "NAME", requires = "from_cluster")]

@@ -7,11 +7,11 @@ use crate::API_VERSION;
 use crate::audit::{Objects, RefusedOwn, refused_own};
 use crate::lint::{LintFinding, LintReport, Rule, Severity, lint};
 use crate::policy::MAX_BYTES;
-use crate::template::Holes;
-use clap::ValueEnum;
+use clap::{ValueEnum, ValueHint};
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus, TestSuite};
 use serde::Serialize;
 use skewguard_cluster::files::input;
+use skewguard_cluster::names::count;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -38,14 +38,14 @@ Examples:
 )]
 pub(super) struct Args {
     /// Policies to check, JSON or YAML; - is standard input.
-    #[arg(required_unless_present = "filename", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(required_unless_present = "filename", value_name = "FILE", value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
     /// A policy, as `oc` has it.
-    #[arg(long, short = 'f', value_name = "FILE", value_hint = clap::ValueHint::FilePath, hide = true)]
+    #[arg(long, short = 'f', value_name = "FILE", value_hint = ValueHint::FilePath, hide = true)]
     filename: Vec<PathBuf>,
     /// A cluster, whose own boot images the policies should not refuse: files of `oc get -o json`
     /// or YAML, and folders such as a must-gather; - is standard input.
-    #[arg(long, value_name = "FILE|DIR", value_hint = clap::ValueHint::AnyPath, num_args = 1..)]
+    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, num_args = 1..)]
     from: Vec<PathBuf>,
     /// Form of the result.
     #[arg(long, short, value_enum, ignore_case = true, default_value = "text")]
@@ -138,8 +138,11 @@ fn refuses_own(own: &RefusedOwn) -> LintFinding {
     let RefusedOwn { version, pool, why } = own;
     let pool = pool.as_ref();
     let pool = pool.map_or_else(String::new, |pool| format!(" for pool {pool}"));
-    let holes: &Holes<'_> = &[("version", version), ("pool", &pool), ("why", why)];
-    Rule::OwnImageRefused.finding("", (1, 1), holes)
+    Rule::OwnImageRefused.finding(
+        "",
+        (1, 1),
+        &[("version", version), ("pool", &pool), ("why", why)],
+    )
 }
 
 /// Errors are failures. Warnings are tests that passed, with what they say.
@@ -182,7 +185,6 @@ fn show(name: &str, report: &LintReport, out: &mut dyn Write) -> io::Result<()> 
     if all > report.findings.len() {
         writeln!(out, "{name}: the first {} are shown", report.findings.len())?;
     }
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     match all {
         0 => writeln!(out, "{name}: no mistakes found"),
         _ => writeln!(
@@ -201,22 +203,13 @@ fn json(file: &str, report: &LintReport) -> serde_json::Result<String> {
         api_version: &'a str,
         kind: &'a str,
         file: &'a str,
-        errors: usize,
-        warnings: usize,
-        findings: &'a [LintFinding],
+        #[serde(flatten)]
+        report: &'a LintReport,
     }
-    let LintReport {
-        findings,
-        errors,
-        warnings,
-    } = report;
-    let (errors, warnings) = (*errors, *warnings);
     serde_json::to_string(&PolicyLint {
         api_version: API_VERSION,
         kind: "PolicyLint",
         file,
-        errors,
-        warnings,
-        findings,
+        report,
     })
 }

@@ -4,6 +4,7 @@ use super::super::{for_nodes, named, read_policy};
 use super::{Exit, Failure, Io, write};
 use crate::lint::today::{Difference, refresh};
 use crate::lint::{Rule, lint};
+use clap::ValueHint;
 use std::path::PathBuf;
 
 /// Take today's known issues into a policy
@@ -19,10 +20,10 @@ Examples:
   oc skewguard policy refresh policy.json --file policy.json")]
 pub(super) struct Args {
     /// The policy, JSON or YAML; - is standard input.
-    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     policy: PathBuf,
     /// File to write instead of standard output; it may be the policy itself.
-    #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
     /// Replace another file that exists.
     #[arg(long, requires = "file")]

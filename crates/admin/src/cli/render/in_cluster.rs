@@ -1,18 +1,17 @@
 //! `oc skewguard render alerts`, `admission`, `node-disruption-policy` and `dashboard`: what makes the
 //! cluster itself tell, and refuse, without a component of ours.
 
-use super::{about, policy};
+use super::{ForNodes, about, policy, warn};
 use crate::cli::parse_release;
 use crate::cli::{Exit, Failure, Io, POLICY_VARIABLE, policy_name, read_file, read_once};
 use crate::operator::unknown_release;
-use crate::policy::{self as policies, Mode};
+use crate::policy::Mode;
 use crate::render::admission::{Images, documents};
 use crate::render::alerts::{self, Born, Refused};
 use crate::render::manifests::{DASHBOARD, NODE_DISRUPTION_POLICY, NODE_DISRUPTION_POLICY_REMOVAL};
 use crate::render::yaml;
-use crate::text::hex;
 use crate::version::Release;
-use sha2::{Digest, Sha256};
+use clap::ValueHint;
 use std::path::PathBuf;
 
 /// The largest audit that is read, in bytes.
@@ -35,7 +34,7 @@ A runbook for each alert:
 )]
 pub(super) struct AlertsArgs {
     /// Skew policy, JSON or YAML, or - for standard input.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: PathBuf,
     /// Release whose limits apply, such as the one to upgrade to. Default: the limits for any
     /// release.
@@ -44,8 +43,11 @@ pub(super) struct AlertsArgs {
 }
 
 pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let (bytes, about_policy) = policy(&args.policy, io)?;
-    let policy = policies::parse(&bytes).map_err(about(&args.policy))?;
+    let ForNodes {
+        policy,
+        about: about_policy,
+        ..
+    } = policy(&args.policy, io)?;
     let release: Option<Release> = args.target.as_deref().map(str::parse).transpose()?;
     let refused = Refused::new(&policy, release).map_err(about(&args.policy))?;
     let born = match &args.target {
@@ -76,8 +78,7 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
         )
     });
     for warning in left_out.chain(nothing).chain(not_told) {
-        io.say(format_args!("warning: {warning}"));
-        facts.push(format!("Warning: {warning}"));
+        warn(&mut facts, io, warning);
     }
     let rule = alerts::rule(&policy, &refused, &born, args.target.as_deref());
     write!(io.out, "{}{}", comments(&facts), yaml(&rule))?;
@@ -100,11 +101,11 @@ Example:
     oc apply --server-side -f -")]
 pub(super) struct AdmissionArgs {
     /// Skew policy, JSON or YAML, or - for standard input. Its mode decides whether Machines are denied.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: PathBuf,
     /// What `oc skewguard audit --output json` printed, with the same policy, or - for standard input.
     /// A policy in mode None needs none.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     audit: Option<PathBuf>,
     /// Take an audit for another release than the cluster's own (`audit --target`): Machines are then
     /// denied by the limits for that one.
@@ -122,19 +123,18 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
             .chain(&args.audit)
             .map(PathBuf::as_path),
     )?;
-    let (bytes, about_policy) = policy(&args.policy, io)?;
-    let policy = policies::parse(&bytes).map_err(about(&args.policy))?;
+    let ForNodes {
+        policy,
+        digest,
+        about: about_policy,
+        ..
+    } = policy(&args.policy, io)?;
     let images = match (&args.audit, policy.mode) {
         (_, Mode::None) => Images::default(),
         (None, _) => return Err("name the audit of this policy: --audit FILE".into()),
-        (Some(audit), _) => {
-            let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
-            read_file(audit, MAX_AUDIT, "`oc skewguard audit -o json` prints one")
-                .and_then(|json| {
-                    Images::from_audit(&json, &digest, args.any_release, args.deny_own)
-                })
-                .map_err(about(audit))?
-        }
+        (Some(audit), _) => read_file(audit, MAX_AUDIT, "`oc skewguard audit -o json` prints one")
+            .and_then(|json| Images::from_audit(&json, &digest, args.any_release, args.deny_own))
+            .map_err(about(audit))?,
     };
     let mut facts = vec![about_policy, format!("Refused images: {}.", images.len())];
     if let Some((asked, own)) = &images.releases {
@@ -144,8 +144,7 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
                 format!("The audit is for {asked}, and does not say the cluster's own release.")
             }
         };
-        io.say(format_args!("warning: {fact}"));
-        facts.push(format!("Warning: {fact}"));
+        warn(&mut facts, io, fact);
     }
     for left_out in &images.left_out {
         io.say(format_args!("warning: left out: {left_out}"));

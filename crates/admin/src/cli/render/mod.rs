@@ -7,7 +7,7 @@ use super::{
     Exit, Failure, Io, POLICY_VARIABLE, named, policy_name, read_file, read_once, read_policy,
 };
 use crate::lint::{Rule, Severity, lint};
-use crate::policy;
+use crate::policy::{self, Policy};
 use crate::render::binary::{Binary, Compression, EMBED_REMEDY, MAX_BINARY};
 use crate::render::ignition::Spec;
 use crate::render::machineconfig::{self, config, header, role, warning};
@@ -17,10 +17,11 @@ use crate::render::size::{
     ISO_IGNITION_MAX, MAX_RENDERED, RENDERED_REMEDY, Sizes, figure, rest_of_rendered,
 };
 use crate::render::{json, yaml};
-use crate::text;
+use crate::text::hex;
 use crate::yaml::for_nodes;
-use clap::Subcommand;
+use clap::{Subcommand, ValueHint};
 use sha2::{Digest, Sha256};
+use skewguard_cluster::names::count;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -48,11 +49,11 @@ enum What {
 #[derive(Debug, clap::Args)]
 struct Content {
     /// Skew policy, JSON or YAML, or - for standard input; checked first, and refused if it is not valid.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: PathBuf,
     /// Static binary for the nodes' architecture, packed or not. Default: skewguard-embed beside
     /// this program.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with = "policy_only")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "policy_only")]
     binary: Option<PathBuf>,
     /// How the binary is packed.
     #[arg(
@@ -104,7 +105,7 @@ struct MachineConfigArgs {
     content: Content,
     /// The pool's current rendered MachineConfig as JSON, or - for standard input; the sum must fit
     /// as well.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     rendered: Option<PathBuf>,
 }
 
@@ -160,7 +161,7 @@ struct PointerArgs {
     spec: Option<Spec>,
     /// The MachineSet's user data, or - for standard input; it is printed with the addition in it, in
     /// its own spec.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     user_data: Option<PathBuf>,
 }
 
@@ -192,7 +193,7 @@ struct ManifestsArgs {
     #[arg(long, value_name = "IMAGE", requires = "policy")]
     audit: Option<ImageReference>,
     /// Skew policy for --audit, JSON or YAML, or - for standard input.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: Option<PathBuf>,
     /// The rights for `oc skewguard audit`, and nothing else.
     #[arg(long, conflicts_with_all = ["base", "prune", "audit"])]
@@ -221,17 +222,15 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let files = args.content.binary.iter().chain(&args.rendered);
     read_once(files.chain([&args.content.policy]).map(PathBuf::as_path))?;
-    let (policy, about_policy) = policy(&args.content.policy, io)?;
+    let policy = policy(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
-    let rest = match &args.rendered {
-        Some(path) => Some(
-            read_file(path, MAX_RENDERED, RENDERED_REMEDY)
-                .and_then(|json| rest_of_rendered(&json))
-                .map_err(about(path))?,
-        ),
-        None => None,
-    };
-    let object = machineconfig::machineconfig(&args.role, &policy, binary.as_ref());
+    let rest = args.rendered.as_ref().map(|path| {
+        read_file(path, MAX_RENDERED, RENDERED_REMEDY)
+            .and_then(|json| rest_of_rendered(&json))
+            .map_err(about(path))
+    });
+    let rest = rest.transpose()?;
+    let object = machineconfig::machineconfig(&args.role, &policy.bytes, binary.as_ref());
     let sizes = Sizes::new(
         &json(&object),
         &yaml(&object),
@@ -241,27 +240,21 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
     sizes.check()?;
 
     let about_binary = match &binary {
-        Some(Binary {
-            arch,
-            packed,
-            unpacked,
-            ..
-        }) => format!(
+        Some(binary) => format!(
             "Binary: for {}, {} bytes packed, {} unpacked. Nodes of another architecture go on without it.",
-            arch.name,
-            figure(packed.len()),
-            figure(*unpacked),
+            binary.arch.name,
+            figure(binary.packed.len()),
+            figure(binary.unpacked),
         ),
         None => "Binary: none, from the nodes' boot image or their user data.".to_owned(),
     };
-    let mut facts = vec![about_policy, about_binary];
+    let mut facts = vec![policy.about, about_binary];
     facts.extend(sizes.table());
     if rest.is_none() && binary.is_some() {
         facts.push("Check with --rendered that it fits beside the rest of the pool's config, 200 to 300 KiB as a rule.".to_owned());
     }
     for warning in sizes.warning().into_iter().chain(warning(&args.role)) {
-        io.say(format_args!("warning: {warning}"));
-        facts.push(format!("Warning: {warning}"));
+        warn(&mut facts, io, warning);
     }
     write!(io.out, "{}{}", header(&facts), yaml(&object))?;
     Ok(Exit::Done)
@@ -270,13 +263,10 @@ fn machineconfig(args: &MachineConfigArgs, io: &mut Io<'_>) -> Result<Exit, Fail
 fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let files = args.content.binary.iter().chain([&args.content.policy]);
     read_once(files.map(PathBuf::as_path))?;
-    let (policy, _) = policy(&args.content.policy, io)?;
+    let policy = policy(&args.content.policy, io)?;
     let binary = binary(&args.content)?;
-    if let Some(packed) = binary
-        .as_ref()
-        .map(|binary| binary.packed.len())
-        .filter(|&packed| packed > ISO_IGNITION_MAX)
-    {
+    let packed = binary.as_ref().map_or(0, |binary| binary.packed.len());
+    if packed > ISO_IGNITION_MAX {
         let [room, packed] = [ISO_IGNITION_MAX, packed].map(figure);
         io.say(format_args!(
             "warning: a live ISO has room for {room} bytes of Ignition configs, packed, and the binary alone has {packed}: `coreos-installer \
@@ -286,7 +276,7 @@ fn ignition(args: &IgnitionArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     writeln!(
         io.out,
         "{}",
-        json(&config(args.spec, &policy, binary.as_ref()))
+        json(&config(args.spec, &policy.bytes, binary.as_ref()))
     )?;
     Ok(Exit::Done)
 }
@@ -347,7 +337,7 @@ fn audit(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Option<Audit>, Failure
     let (Some(image), Some(path)) = (&args.audit, &args.policy) else {
         return Ok(None);
     };
-    let (bytes, _) = policy(path, io)?;
+    let bytes = policy(path, io)?.bytes;
     let policy = String::from_utf8(bytes).map_err(about(path))?;
     let image = image.clone();
     if !image.has_digest() {
@@ -358,8 +348,17 @@ fn audit(args: &ManifestsArgs, io: &mut Io<'_>) -> Result<Option<Audit>, Failure
     Ok(Some(Audit { image, policy }))
 }
 
-/// Reads a policy; also returns a line that describes it. A policy with errors is refused.
-fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
+/// A policy as nodes get it.
+struct ForNodes {
+    bytes: Vec<u8>,
+    policy: Policy,
+    digest: String,
+    /// A line that describes it.
+    about: String,
+}
+
+/// Reads a policy. One with errors is refused.
+fn policy(path: &Path, io: &mut Io<'_>) -> Result<ForNodes, Failure> {
     let name = named(path);
     let bytes = read_policy(path).map_err(about(path))?;
     let report = lint(&bytes);
@@ -382,14 +381,24 @@ fn policy(path: &Path, io: &mut Io<'_>) -> Result<(Vec<u8>, String), Failure> {
     }
     let bytes = for_nodes(bytes);
     let policy = policy::parse(&bytes).map_err(about(path))?;
-    let limits = policy.limits.len();
-    let noun = if limits == 1 { "limit" } else { "limits" };
-    let line = format!(
-        "Policy: mode {}, {limits} {noun}, sha256:{}.",
+    let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes)));
+    let about = format!(
+        "Policy: mode {}, {}, {digest}.",
         policy.mode_text,
-        text::hex(&Sha256::digest(&bytes))
+        count(policy.limits.len(), "limit")
     );
-    Ok((bytes, line))
+    Ok(ForNodes {
+        bytes,
+        policy,
+        digest,
+        about,
+    })
+}
+
+/// Tells a warning on standard error, and notes it for the head of the object.
+fn warn(facts: &mut Vec<String>, io: &mut Io<'_>, warning: impl Display) {
+    io.say(format_args!("warning: {warning}"));
+    facts.push(format!("Warning: {warning}"));
 }
 
 fn binary(content: &Content) -> Result<Option<Binary>, Failure> {

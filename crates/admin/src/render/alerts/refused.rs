@@ -6,11 +6,9 @@
 //! alone, or about the RHEL release and the day, or about the text.
 
 use super::pattern::{ANYTHING, any_of};
+use crate::decider::Decider;
 use crate::policy::{
     Affects, Bound, Effect, KnownIssue, Limit, Policy, Scope, VersionBound, When, choose,
-};
-use crate::verdict::{
-    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
 };
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, Scheme};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,7 +54,7 @@ impl Refused {
     pub(crate) fn new(policy: &Policy, release: Option<Release>) -> Result<Self, String> {
         let limit = choose(&policy.limits, release, None);
         let (words, left_out) = texts(policy, limit, release);
-        let mut judge = Decider::new(policy, limit, release);
+        let mut judge = ReleaseDecider::new(policy, limit, release);
         let mut selectors = Vec::new();
         let decoded = decoded(&mut judge, &days(policy, limit));
         if !decoded.is_empty() {
@@ -66,7 +64,7 @@ impl Refused {
                 decoded.join("|")
             ));
         }
-        if !words.is_empty() && judge.is_in_force() {
+        if !words.is_empty() && judge.decider.is_in_force() {
             let words = any_of(words);
             // Every node without the label has the empty one here.
             selectors.push(format!(
@@ -210,14 +208,14 @@ fn days(policy: &Policy, limit: Option<&Limit>) -> BTreeMap<RhelVersion, BTreeSe
     days
 }
 
-/// The decision, asked about one image after the other.
-struct Decider {
-    facts: Facts,
+/// The decision, asked about releases.
+struct ReleaseDecider {
+    decider: Decider,
     /// An image that says nothing but what is set.
     image: ImageVersion,
 }
 
-impl Decider {
+impl ReleaseDecider {
     fn new(policy: &Policy, limit: Option<&Limit>, release: Option<Release>) -> Self {
         let mut image = ImageVersion::parse("418.94.202501010000-0");
         (image.rhel, image.ocp) = (None, None);
@@ -242,42 +240,21 @@ impl Decider {
             warnings: Vec::new(),
             ..policy.clone()
         };
-        let policy = PolicyInput::Valid {
-            path: String::new(),
-            digest: String::new(),
-            policy,
-        };
-        let target = Target {
-            release: release.map(|release| release.to_string()),
-            ..Target::default()
-        };
-        let facts = Facts::new(policy, TargetInput::Read(target));
-        Self { facts, image }
-    }
-
-    fn is_in_force(&mut self) -> bool {
-        decide(&self.facts).verdict != Outcome::Disabled
-    }
-
-    fn refuses(&mut self, version: ImageVersion) -> bool {
-        self.facts.boot_image = Some(BootImage {
-            version,
-            source: ImageSource::Aleph,
-            path: String::new(),
-        });
-        decide(&self.facts).verdict == Outcome::Refused
+        let release = release.map(|release| release.to_string());
+        let decider = Decider::new(policy, release, None);
+        Self { decider, image }
     }
 
     fn refuses_ocp(&mut self, ocp: OcpMinor) -> bool {
         let mut image = self.image.clone();
         image.ocp = Some(ocp);
-        self.refuses(image)
+        self.decider.refuses(image)
     }
 
     fn refuses_rhel(&mut self, rhel: RhelVersion, day: &str) -> bool {
         let mut image = self.image.clone();
         (image.rhel, image.build_date) = (Some(rhel), Some(day.to_owned()));
-        self.refuses(image)
+        self.decider.refuses(image)
     }
 
     /// The days on which images of a RHEL release are refused. `days` are those that the policy
@@ -323,7 +300,10 @@ fn calendar() -> impl Iterator<Item = String> {
 
 /// Expressions for the versions that are decoded and refused. Together with [`well_formed`] they
 /// match no other.
-fn decoded(judge: &mut Decider, days: &BTreeMap<RhelVersion, BTreeSet<String>>) -> Vec<String> {
+fn decoded(
+    judge: &mut ReleaseDecider,
+    days: &BTreeMap<RhelVersion, BTreeSet<String>>,
+) -> Vec<String> {
     let mut found = Vec::new();
     // Nothing of what is refused begins like a version of the other scheme: a legacy one begins
     // with 4, a RHEL major is below 40.

@@ -1,0 +1,45 @@
+//! The decision of nodes, asked about one boot image after the other (pure).
+
+use crate::policy::Policy;
+use crate::verdict::{
+    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
+};
+use crate::version::ImageVersion;
+
+/// A policy, and nodes of which nothing is known but their release and architecture.
+pub(crate) struct Decider(Facts);
+
+impl Decider {
+    pub(crate) fn new(
+        policy: Policy,
+        release: Option<String>,
+        architecture: Option<String>,
+    ) -> Self {
+        let policy = PolicyInput::Valid {
+            path: String::new(),
+            digest: String::new(),
+            policy,
+        };
+        let target = Target {
+            release,
+            ..Target::default()
+        };
+        let mut facts = Facts::new(policy, TargetInput::Read(target));
+        facts.machine.architecture = architecture;
+        Self(facts)
+    }
+
+    /// Tells whether the policy says anything about such nodes.
+    pub(crate) fn is_in_force(&self) -> bool {
+        decide(&self.0).verdict != Outcome::Disabled
+    }
+
+    pub(crate) fn refuses(&mut self, version: ImageVersion) -> bool {
+        self.0.boot_image = Some(BootImage {
+            version,
+            source: ImageSource::Aleph,
+            path: String::new(),
+        });
+        decide(&self.0).verdict == Outcome::Refused
+    }
+}
