@@ -170,8 +170,8 @@ pub struct Cluster {
     pub logs: ServerLogs,
     /// Logs of HyperShift's ignition servers, by the namespace of their hosted control plane.
     pub ignition_servers: BTreeMap<String, IgnitionServers>,
-    /// Reasons against certificate requests, by the approver's log.
-    pub refusals: BTreeMap<String, String>,
+    /// Reasons against certificate requests, by the approver's log, and when each was written last.
+    pub refusals: BTreeMap<String, (Option<Moment>, String)>,
     /// The last time that a machine-approver ignored all requests, and its words: up to 4.7 they name none.
     pub ignores_all: Option<(Option<Moment>, String)>,
     /// The release of its next update.

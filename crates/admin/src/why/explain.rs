@@ -211,7 +211,7 @@ fn of_logs(case: &mut Case<'_>, asked: Asked) -> Finding {
 
 impl Explanation {
     /// The certificate requests in its evidence.
-    fn requests(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn requests(&self) -> impl Iterator<Item = &str> {
         let sources = self.evidence.iter().map(|evidence| &evidence.source);
         sources.filter_map(|source| source.strip_prefix("CertificateSigningRequest "))
     }

@@ -26,8 +26,11 @@ pub(super) struct Stranger<'a> {
 /// An address that asked for the config of a pool, and is nobody's who waits or joined later.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StrangeAsker {
+    pub(super) address: IpAddr,
     pub(super) pool: usize,
     pub(super) last: Moment,
+    /// It is a control plane Node's.
+    pub(super) is_control_plane: bool,
 }
 
 pub(super) struct Index<'a> {
@@ -150,6 +153,8 @@ impl<'a> Index<'a> {
         let facts = self.facts;
         let known = addresses(facts);
         let mut joined: BTreeMap<IpAddr, Moment> = BTreeMap::new();
+        let masters = facts.all_nodes().filter(|node| node.is_control_plane);
+        let masters: BTreeSet<IpAddr> = masters.flat_map(|node| node.addresses.clone()).collect();
         let mut nodes: Vec<&Node> = facts.all_nodes().collect();
         nodes.sort_by_key(|node| node.metadata.created);
         for node in nodes {
@@ -173,9 +178,13 @@ impl<'a> Index<'a> {
             };
             let all = peer.requests.iter().filter(is_strange);
             let last: BTreeMap<usize, Moment> = all.map(|one| (one.pool, one.at)).collect();
-            let askers = last.into_iter();
-            self.strange_askers
-                .extend(askers.map(|(pool, last)| StrangeAsker { pool, last }));
+            let askers = last.into_iter().map(|(pool, last)| StrangeAsker {
+                address: *address,
+                pool,
+                last,
+                is_control_plane: masters.contains(address),
+            });
+            self.strange_askers.extend(askers);
         }
         self.is_everybody_strange =
             asked.clone().next().is_some() && !asked.map(|(address, _)| address).any(is_known);

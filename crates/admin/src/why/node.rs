@@ -4,7 +4,7 @@ use super::case::Case;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::span;
-use super::pending::{APPROVER_LOG, approve};
+use super::pending::approve;
 use super::taken_name::RENEWALS;
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::machine::Machine;
@@ -91,10 +91,7 @@ impl<'a> Case<'a> {
         for request in waiting.iter().take(3) {
             let text = format!("for serving, of node {own}, pending");
             self.see(request.source(), request.metadata.created, text);
-            if let Some(why) = self.facts.refusals.get(&request.metadata.name) {
-                let text = format!("{}: {why}", request.metadata.name);
-                self.see(APPROVER_LOG, None, text);
-            }
+            self.approver_said(request);
         }
         waiting.len()
     }

@@ -71,21 +71,21 @@ impl<'a> Case<'a> {
         let (first, last) = (strangers.first()?, strangers.last()?);
         if strangers.len() < self.index.unnamed {
             let nodes = strangers.iter().take(3).map(|one| one.node.as_str());
-            self.unseen(format!(
-                "whose {} of {} are, which no Machine, host or Node has as its name: one may be its own",
-                count(strangers.len(), "certificate request"),
-                nodes.collect::<Vec<_>>().join(", ")
-            ));
+            let nodes = nodes.collect::<Vec<_>>().join(", ");
+            let whose = match strangers.as_slice() {
+                [one] => format!(
+                    "request {} of {nodes} is, which no Machine, host or Node has as its name: it may be its own",
+                    one.metadata.name
+                ),
+                all => format!(
+                    "{} of {nodes} are, which no Machine, host or Node has as its name: one may be its own",
+                    count(all.len(), "certificate request")
+                ),
+            };
+            self.unseen(format!("whose {whose}"));
             return None;
         }
-        for one in strangers.iter().take(5) {
-            let text = format!(
-                "of node {}, which nobody has as its name, {}",
-                one.node,
-                state(one)
-            );
-            self.see(one.source(), one.metadata.created, text);
-        }
+        self.see_strangers(&strangers);
         self.unseen("which request is its own: it has another name than the machine (its console says its host name)");
         // A NodeClaim has no address, by which it would be known who asked.
         let (since, after) = match self.known.contains_key(&At::Requested) {
@@ -107,6 +107,14 @@ impl<'a> Case<'a> {
         Some(self.of_one_name(first, &begin, after))
     }
 
+    fn see_strangers(&mut self, strangers: &[&CertificateRequest]) {
+        for one in strangers.iter().take(5) {
+            let (node, state) = (&one.node, state(one));
+            let text = format!("of node {node}, which nobody has as its name, {state}");
+            self.see(one.source(), one.metadata.created, text);
+        }
+    }
+
     /// The one request of no known machine.
     fn of_one_name(&mut self, first: &CertificateRequest, begin: &str, after: &str) -> Finding {
         let (request, node) = (&first.metadata.name, &first.node);
@@ -116,7 +124,7 @@ impl<'a> Case<'a> {
             }
             Reason::Said(why) | Reason::SaidOfAll(why) | Reason::ByRule(why) => sentence(&why),
             Reason::Unknown => {
-                self.unseen(APPROVER);
+                self.unseen(self.approver_unseen());
                 "it is pending.".to_owned()
             }
         };
@@ -207,9 +215,9 @@ impl<'a> Case<'a> {
             ),
             Reason::ByRule(why) => (
                 format!("; by the approver's rules: {}", sentence(&why)),
-                Some(APPROVER),
+                Some(self.approver_unseen()),
             ),
-            Reason::Unknown => (".".to_owned(), Some(APPROVER)),
+            Reason::Unknown => (".".to_owned(), Some(self.approver_unseen())),
         };
         let finding = no_certificate(
             format!("{id} is pending"),
@@ -218,6 +226,12 @@ impl<'a> Case<'a> {
                 self.pending(last, own)
             ),
         );
+        let mut finding = finding;
+        if let (Subject::Request(_), None) = (self.subject, self.index.node(node))
+            && let Some(whose) = self.perhaps_whose()
+        {
+            finding.sentence.push_str(&whose);
+        }
         let obstacle = self.obstacle(last);
         let is_open = obstacle.as_ref().is_some_and(|obstacle| obstacle.is_open);
         let finding = with_advice(finding, last, obstacle);
@@ -262,11 +276,39 @@ impl<'a> Case<'a> {
         Reason::ByRule(why)
     }
 
+    /// The machines that wait, and may have made a request of nobody's name.
+    fn perhaps_whose(&self) -> Option<String> {
+        match self.index.unnamed {
+            0 => None,
+            1 => Some(
+                " It may be of the machine that waits and has no request under its name."
+                    .to_owned(),
+            ),
+            many => Some(format!(
+                " It may be of one of the {many} machines that wait and have no request under their name."
+            )),
+        }
+    }
+
+    /// What would say why the approver left a request alone.
+    fn approver_unseen(&self) -> &'static str {
+        if self.facts.is_hosted {
+            "why the approver did not: a hosted cluster's runs in the management cluster, in the control plane's namespace, beside its Machines"
+        } else {
+            APPROVER
+        }
+    }
+
     /// The approver's own word against a request.
     pub(super) fn approver_said(&mut self, request: &CertificateRequest) -> Option<String> {
         let (id, refusals) = (&request.metadata.name, &self.facts.refusals);
-        let why = refusals.get(id).or_else(|| refusals.get(&request.node))?;
-        self.see(APPROVER_LOG, None, format!("{id}: {why}"));
+        let (at, why) = refusals.get(id).or_else(|| refusals.get(&request.node))?;
+        self.see(APPROVER_LOG, *at, format!("{id}: {why}"));
+        let node = &request.node;
+        if why.contains("failed to find machine") && self.index.internal_names.contains(node) {
+            let text = format!("InternalDNS {node}, which the approver did not find then");
+            self.see("Machines, status.addresses", None, text);
+        }
         Some(format!("the approver: {why}"))
     }
 
@@ -278,7 +320,9 @@ impl<'a> Case<'a> {
         }
         let Some(machine) = self.machine else {
             let is_known = self.index.ground.has_machines || !self.facts.nodes.is_empty();
-            return is_known.then(|| {
+            // The Machines of a hosted cluster are in its management cluster.
+            let is_perhaps_a_machines = self.facts.is_hosted || self.index.unnamed > 0;
+            return (is_known && !is_perhaps_a_machines).then(|| {
                 "it has no Machine, and only requests of Machines are approved".to_owned()
             });
         };

@@ -5,6 +5,7 @@ use super::moment::Moment;
 use super::server_line::FailureKind;
 use super::server_log::{Outcome, Peer, Request};
 use skewguard_cluster::names::count;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// Seconds between two requests of one boot, at most: Ignition waits ten for an answer, and at most five
@@ -149,9 +150,20 @@ impl Case<'_> {
         let asked = logs.asked_since(pool, since);
         let is_of_pool = |of: usize| pool.is_none_or(|pool| logs.text(of) == pool);
         let askers = self.index.strange_askers.iter();
-        let strangers = askers
-            .filter(|asker| asker.last >= since && is_of_pool(asker.pool))
-            .count();
+        let askers = askers.filter(|asker| asker.last >= since && is_of_pool(asker.pool));
+        let strangers = askers.clone().count();
+        // A control plane Node that asks for another pool's config passes requests on.
+        let relays = askers
+            .filter(|asker| asker.is_control_plane && logs.text(asker.pool) != "master")
+            .map(|asker| asker.address.to_string());
+        let relays: BTreeSet<String> = relays.collect();
+        if !relays.is_empty() {
+            let relays = Vec::from_iter(relays).join(", ");
+            return Asked::Hidden(format!(
+                "{}, also from control plane Nodes ({relays}): a load balancer or SNAT there hides who asked",
+                self.all_asked(asked, pool, since)
+            ));
+        }
         let is_unaddressed = self.addresses().is_empty();
         if asked > 0 && (self.index.is_everybody_strange || is_unaddressed && strangers > 0) {
             return Asked::Hidden(self.hidden(asked, pool, since));
@@ -159,7 +171,7 @@ impl Case<'_> {
         if strangers > 0 {
             let es = if strangers == 1 { "" } else { "es" };
             self.unseen(format!(
-                "whose the requests of {strangers} address{es} are that no Machine, host or Node has, or no longer asks from"
+                "whose the requests of {strangers} address{es} are, which no Machine, host or Node has, or a Node that had joined before"
             ));
         }
         Asked::Not(Silence {
@@ -219,6 +231,16 @@ impl Case<'_> {
         })
     }
 
+    /// How many requests there were.
+    fn all_asked(&self, asked: usize, pool: Option<&str>, since: Moment) -> String {
+        let pool = pool.map_or_else(|| "a pool".to_owned(), |pool| format!("pool {pool}"));
+        let now = self.now;
+        format!(
+            "{} for {pool} between {since} and {now}",
+            count(asked, "request")
+        )
+    }
+
     /// Who asked instead, where nobody can tell who it was.
     fn hidden(&self, asked: usize, pool: Option<&str>, since: Moment) -> String {
         let peers = self.facts.logs.peers.iter();
@@ -226,14 +248,11 @@ impl Case<'_> {
         let addresses: Vec<String> = peers.map(|(address, _)| address.to_string()).collect();
         let shown = addresses.iter().take(3).map(String::as_str);
         let shown = shown.collect::<Vec<_>>().join(", ");
-        let pool = pool.map_or_else(|| "a pool".to_owned(), |pool| format!("pool {pool}"));
-        let requests = format!(
-            "{} for {pool} between {since} and {}",
-            count(asked, "request"),
-            self.now
-        );
+        let requests = self.all_asked(asked, pool, since);
         if !self.index.is_everybody_strange {
             format!("{requests}; its own address is not known")
+        } else if self.addresses().is_empty() {
+            format!("{requests}, from {shown}; its own address is not known, and may be among them")
         } else if addresses.len() == 1 {
             format!("{requests}, all from {shown}: NAT or a load balancer hides who asked")
         } else {

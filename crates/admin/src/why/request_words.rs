@@ -172,13 +172,18 @@ impl Case<'_> {
         let age = span(self.now.since(silence.since));
         let reached = tls.distrust.is_some() || tls.broken.is_some();
         let odd_state = self.odd_state().filter(|_| !reached);
-        let begin = if silence.is_told_apart && self.missing_logs().is_empty() {
-            let up = odd_state.map_or(" is up and", |_| "");
-            format!("{name}{up} has not asked for its config in {age}")
-        } else {
-            format!(
+        let is_whole = self.missing_logs().is_empty();
+        let begin = match (silence.is_told_apart, is_whole) {
+            (true, true) => {
+                let up = odd_state.map_or(" is up and", |_| "");
+                format!("{name}{up} has not asked for its config in {age}")
+            }
+            (false, true) => format!(
+                "{name} has not asked for its config in {age} from an address that is known as its own"
+            ),
+            (_, false) => format!(
                 "{name} has not asked for its config in the last {age}, as far as the logs go back"
-            )
+            ),
         };
         let step = format!("none since {}", silence.since.clock());
         let told = NotAsked { begin, step };
@@ -204,8 +209,14 @@ impl Case<'_> {
         if let Some(guess) = guess {
             return (guess, false);
         }
+        let causes = "user data, network or load balancer.";
+        let why = if silence.is_told_apart {
+            format!(": {causes}")
+        } else {
+            format!("; where no request of an unknown address is its own: {causes}")
+        };
         let finding = told
-            .because(": user data, network or load balancer.")
+            .because(&why)
             .next("Look at its console: Ignition says there what it asks for, and the error")
             .next(format!(
                 "From its network: `curl -k https://{}:22623/healthz`",

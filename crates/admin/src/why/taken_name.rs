@@ -65,7 +65,7 @@ impl Case<'_> {
         if let Some(there) = self.index.node(node) {
             return Some(self.of_taken_name(request, there));
         }
-        let said = self.facts.refusals.get(id)?;
+        let (_, said) = self.facts.refusals.get(id)?;
         if !said.contains("already exists") {
             return None;
         }

@@ -109,6 +109,48 @@ fn behind_nat_requests_cannot_be_told_apart() {
     assert_eq!(only(&report)["isCertain"], true);
 }
 
+/// By its second interface, of which the Machine knows nothing.
+#[test]
+fn a_request_of_an_unknown_address_may_be_its_own() {
+    let gather = quiet();
+    gather.change(|_, text| text + &ask("08:05:00", "worker", "192.168.77.9"));
+    let report = gather.json();
+    assert_eq!(only(&report)["isCertain"], false);
+    assert_eq!(
+        sentence(&report),
+        "c1-x7k2p-worker-us-east-2a-7qz4k has not asked for its config in 2 hours from an address that is known as its own; where no request of an unknown address is its own: user data, network or load balancer."
+    );
+    assert!(
+        unseen(&report).contains(
+            "whose the requests of 1 address are, which no Machine, host or Node has, or a Node that had joined before"
+        ),
+        "{report:#}"
+    );
+}
+
+/// The load balancer is on the control plane's Nodes: their addresses ask for the workers' config.
+#[test]
+fn behind_the_control_plane_requests_cannot_be_told_apart() {
+    let gather = quiet();
+    gather.change(|n, text| {
+        text + &ask(
+            "08:05:00",
+            "worker",
+            ["10.0.0.4", "10.0.32.4", "10.0.64.4"][n],
+        )
+    });
+    let report = gather.json();
+    assert_eq!(only(&report)["stage"], "Unknown");
+    assert_eq!(
+        sentence(&report),
+        "Whether c1-x7k2p-worker-us-east-2a-7qz4k asked for its config cannot be told apart: 3 requests for pool worker between 2026-08-20T08:00:00Z and 2026-08-20T10:00:00Z, also from control plane Nodes (10.0.0.4, 10.0.32.4, 10.0.64.4): a load balancer or SNAT there hides who asked; 1 Machine is without a Node."
+    );
+    // The control plane's own config is for themselves.
+    let gather = quiet();
+    gather.change(|_, text| text + &ask("08:05:00", "master", "10.0.0.4"));
+    assert_eq!(only(&gather.json())["stage"], "NoRequest");
+}
+
 #[test]
 fn logs_of_another_cluster_say_nothing() {
     let gather = quiet();
@@ -306,6 +348,19 @@ fn a_machine_without_an_address_is_told_by_its_pool() {
     gather.change(|_, text| text + &ask("08:10:00", "worker", "10.0.16.99"));
     let report = gather.json();
     assert_eq!(only(&report)["stage"], "Unknown", "{report:#}");
+    assert!(
+        sentence(&report).contains("; its own address is not known;"),
+        "{report:#}"
+    );
+    // Nobody else asked: that it is hidden by a load balancer is no ground for that.
+    gather.change(|_, _| ask("08:10:00", "worker", "10.0.16.99"));
+    assert!(
+        sentence(&gather.json()).contains(
+            "Z, from 10.0.16.99; its own address is not known, and may be among them; 1 Machine"
+        ),
+        "{:#}",
+        gather.json()
+    );
 }
 
 /// The same gather as an archive, and its logs alone.

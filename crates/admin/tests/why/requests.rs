@@ -69,6 +69,13 @@ fn a_request_of_a_full_name_is_one_request() {
             "{WAITS} waits for its certificate: request csr-b is pending for 50 minutes; the approver: CSR rejected as the flow is disabled."
         )
     );
+    let late = format!("csr-b: failed to find machine for node {NODE}, cannot approve");
+    let report = gather("no-certificate", &[second.clone()], &late).json();
+    let has = evidence(&report, "Machines, status.addresses");
+    assert!(has.contains(NODE), "{report:#}");
+    let line = only(&report)["evidence"].as_array().unwrap().iter();
+    let mut line = line.filter(|one| one["source"] == "log of the machine-approver");
+    assert!(line.next().unwrap()["time"].is_string(), "{report:#}");
     let report = gather("no-certificate", &[first, second], disabled).json();
     assert!(
         sentence(&report).contains("2 requests are pending for 65 minutes, csr-b the last;"),
@@ -258,4 +265,86 @@ fn a_node_without_a_machine_that_asks_again_waits() {
         "{report:#}"
     );
     assert!(!next(&report).contains("certificate approve"), "{report:#}");
+}
+
+/// Two machines wait, and one asks under a name of nobody's: which of them is not known.
+#[test]
+fn a_request_that_may_be_a_machines_says_so() {
+    let waits = request("csr-o", "dhcp-9", BOOTSTRAPPER, "09:00:00");
+    let gather = gather("no-certificate", &[waits], "quiet");
+    let file =
+        format!("namespaces/openshift-machine-api/machine.openshift.io/machines/{WAITS}.yaml");
+    let path = gather.dir.path().join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let other = text
+        .replace(WAITS, "c1-x7k2p-worker-us-east-2a-rrrrr")
+        .replace("10.0.16.37", "10.0.16.38")
+        .replace("ip-10-0-16-37", "ip-10-0-16-38")
+        .replace("i-0bff87b2026a36e76", "i-0other");
+    std::fs::write(path.with_file_name("other.yaml"), other).unwrap();
+    gather.change(|_, text| {
+        let other = text.replace("10.0.16.37", "10.0.16.38");
+        let other = other.lines().filter(|line| line.contains("10.0.16.38"));
+        let other: String = other.map(|line| format!("{line}\n")).collect();
+        text + &other
+    });
+    let report = gather.json();
+    let machines = report["machines"].as_array().unwrap();
+    assert_eq!(machines.len(), 3, "{report:#}");
+    for machine in &machines[..2] {
+        assert_eq!(machine["kind"], "Machine");
+        let unseen = machine["unseen"].to_string();
+        assert!(
+            unseen.contains("whose request csr-o of dhcp-9 is, which no Machine, host or Node has as its name: it may be its own"),
+            "{report:#}"
+        );
+    }
+    assert_eq!(
+        machines[2]["sentence"],
+        "dhcp-9 waits for its certificate: request csr-o is pending for 60 minutes. It may be of one of the 2 machines that wait and have no request under their name."
+    );
+}
+
+/// HyperShift's approver runs beside the Machines, in the management cluster.
+#[test]
+fn a_hosted_clusters_approver_is_elsewhere() {
+    let waits = request("csr-h", "w1.example.com", BOOTSTRAPPER, "09:00:00");
+    let dir = tempfile::tempdir().unwrap();
+    let infrastructure = json!({ "apiVersion": "config.openshift.io/v1", "kind": "Infrastructure", "metadata": { "name": "cluster" },
+        "status": { "controlPlaneTopology": "External", "infrastructureName": "h1" } });
+    let there = node("w0.example.com", "10.0.16.50", false);
+    let list =
+        json!({ "apiVersion": "v1", "kind": "List", "items": [waits, infrastructure, there] });
+    std::fs::write(dir.path().join("all.json"), list.to_string()).unwrap();
+    let report = super::json(&[dir.path().to_str().unwrap()]);
+    assert_eq!(
+        sentence(&report),
+        "w1.example.com waits for its certificate: request csr-h is pending for 60 minutes."
+    );
+    let unseen = only(&report)["unseen"].to_string();
+    assert!(unseen.contains("management cluster"), "{report:#}");
+    assert!(
+        !unseen.contains("openshift-cluster-machine-approver"),
+        "{report:#}"
+    );
+}
+
+/// Each machine of a group has a request of its own.
+#[test]
+fn machines_that_are_alike_are_told_with_all_their_requests() {
+    let waits = [1, 2, 3].map(|n| {
+        let node = format!("w{n}.example.com");
+        request(&format!("csr-k{n}"), &node, BOOTSTRAPPER, "09:00:00")
+    });
+    let gather = gather("no-certificate", &waits, "quiet");
+    let machines = "namespaces/openshift-machine-api/machine.openshift.io";
+    std::fs::remove_dir_all(gather.dir.path().join(machines)).unwrap();
+    let cluster = format!("{}/cluster", super::DATA);
+    for form in ["text", "markdown"] {
+        let (text, err, _) = super::why(&[&cluster, gather.path()], &["-o", form]);
+        assert!(
+            text.contains("- The others' requests: csr-k2, csr-k3"),
+            "{text}{err}"
+        );
+    }
 }

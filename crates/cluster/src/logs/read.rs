@@ -71,12 +71,12 @@ impl Cluster {
         let now = self.read_at.unwrap_or(Moment(0));
         lines(log, &mut |line| {
             let line = String::from_utf8_lossy(line);
+            let (at, message) = split(line.trim_end(), &|month, day| year(now, month, day));
             if let Some((name, why)) = refusal(&line)
                 && (self.refusals.len() < MAX_REFUSALS || self.refusals.contains_key(name))
             {
-                self.refusals.insert(printable(name), why);
+                self.refusals.insert(printable(name), (at, why));
             }
-            let (at, message) = split(line.trim_end(), &|month, day| year(now, month, day));
             let is_later = |known: &(Option<Moment>, String)| at >= known.0;
             if let Some(why) = refusal_of_all(message)
                 && self.ignores_all.as_ref().is_none_or(is_later)

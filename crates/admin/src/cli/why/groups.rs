@@ -52,7 +52,24 @@ impl Group<'_> {
             first.sentence
         )
     }
+
+    /// What to do with its first one, and the others' requests where it names one.
+    pub(super) fn next(&self) -> Vec<String> {
+        let mut next = self.first.next.clone();
+        let is_named = |request: &str| next.iter().any(|next| next.contains(request));
+        let is_about_requests = self.first.requests().any(is_named);
+        let others = self.others.iter();
+        let others: Vec<&str> = others.filter_map(|other| other.requests().last()).collect();
+        if is_about_requests && !others.is_empty() {
+            let names = first_of(others.iter().copied(), REQUESTS, others.len());
+            next.push(format!("The others' requests: {names}"));
+        }
+        next
+    }
 }
+
+/// Requests that are told of a group.
+const REQUESTS: usize = 20;
 
 /// The units in which a span of time is said.
 const UNITS: [&str; 4] = ["second", "minute", "hour", "day"];

@@ -56,6 +56,7 @@ fn of_group(group: &Group<'_>) -> Value {
     let steps = group.first.steps.iter();
     json!({
         "first": group.first,
+        "next": group.next(),
         "others": group.others.len(),
         "stage": words(group.first.stage),
         "sentence": group.sentence(),
