@@ -485,6 +485,48 @@ mod tests {
         assert_eq!(sample.labels.len(), 1);
     }
 
+    #[derive(Debug, Default, Deserialize)]
+    struct Paths {
+        #[serde(rename = "status.first|status.second")]
+        first: Option<String>,
+        #[serde(rename = "status.word.name|")]
+        name: String,
+        #[serde(rename = "metadata.labels.example.com/x.y")]
+        label: String,
+        #[serde(rename = ".")]
+        whole: BTreeMap<String, serde::de::IgnoredAny>,
+        node_ref: Option<i64>,
+    }
+
+    #[test]
+    fn a_field_stands_where_its_path_says() {
+        let (paths, words) = read::<Paths>(&json!({
+            "metadata": { "labels": { "example.com/x.y": "z", "example": { "com/x": "no" } } },
+            "status": { "first": "", "second": "b", "word": "as it was" },
+            "nodeRef": 3,
+        }));
+        assert!(words.is_empty(), "{words:?}");
+        assert_eq!((paths.first.as_deref(), &*paths.name), (Some("b"), ""));
+        assert_eq!((&*paths.label, paths.node_ref), ("z", Some(3)));
+        assert_eq!(paths.whole.len(), 3);
+    }
+
+    #[test]
+    fn a_path_is_named_as_far_as_it_goes() {
+        let (paths, words) = read::<Paths>(&json!({
+            "metadata": "x", "status": { "first": 1, "second": "b", "word": { "name": [] } },
+        }));
+        assert_eq!(
+            words,
+            [
+                "metadata is not an object",
+                "status.first is not a text",
+                "status.word.name is not a text"
+            ]
+        );
+        assert_eq!(paths.first.as_deref(), Some("b"));
+    }
+
     #[test]
     fn null_and_an_empty_text_say_nothing() {
         let (sample, words) = read::<Sample>(&json!({

@@ -1,8 +1,7 @@
 //! The fields of an object, read by their path (pure).
 //!
 //! Paths are RFC 6901's: `~1` stands for a slash in a name. A field of another type than in its API
-//! is absent here, and named by [`super::unfit`]. All text is made printable and bounded where it
-//! enters.
+//! is absent here. All text is made printable and bounded where it enters.
 
 use crate::text;
 use serde_json::Value;
