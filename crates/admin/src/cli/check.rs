@@ -5,9 +5,8 @@ use super::{
 };
 use crate::aleph;
 use crate::audit::cluster::target::is_okd;
-use crate::cli::audit::okd_starter;
+use crate::cli::audit::starter_of;
 use crate::lint::meant_pool;
-use crate::lint::starter::{STARTER, STARTER_NAME};
 use crate::policy::Mode;
 use crate::text::{printable, printable_up_to};
 use crate::verdict::{
@@ -62,30 +61,20 @@ enum AsMode {
     Enforce,
 }
 
-/// The policy as if its mode were another one, and a warning that says so.
-fn as_mode(policy: PolicyInput, asked: Option<AsMode>) -> (PolicyInput, Vec<String>) {
-    let mut policy = policy;
-    let mut warnings = Vec::new();
-    if let (PolicyInput::Valid { policy, .. }, Some(AsMode::Enforce)) = (&mut policy, asked)
-        && policy.mode != Mode::Enforce
-    {
-        warnings.push(format!(
-            "judged as if the policy's mode were Enforce; it is {:?}",
-            policy.mode
-        ));
-        policy.mode = Mode::Enforce;
-    }
-    (policy, warnings)
+/// Makes the policy's mode Enforce, with a warning that says so.
+fn enforce(policy: &mut PolicyInput) -> Option<String> {
+    let PolicyInput::Valid { policy, .. } = policy else {
+        return None;
+    };
+    let own = std::mem::replace(&mut policy.mode, Mode::Enforce);
+    let says = format!("judged as if the policy's mode were Enforce; it is {own:?}");
+    (own != Mode::Enforce).then_some(says)
 }
 
 /// What `policy init` writes for such an image, or such a release.
 fn starter(version: &ImageVersion, release: Option<&str>) -> PolicyInput {
     let is_of_okd = matches!(version.os_family(), Some(OsFamily::Fcos | OsFamily::Scos));
-    if is_of_okd || release.is_some_and(is_okd) {
-        okd_starter()
-    } else {
-        super::policy_input(STARTER_NAME, STARTER.as_bytes())
-    }
+    starter_of(is_of_okd || release.is_some_and(is_okd))
 }
 
 /// The remedy for what is no aleph file.
@@ -125,15 +114,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .map(super::named_policy)
         .transpose()?;
     let (version, file) = image(args)?;
-    let policy = policy.unwrap_or_else(|| starter(&version, args.target.as_deref()));
-    let (policy, warnings) = as_mode(policy, args.mode);
-    if let Some(unknown) = args
-        .target
-        .as_deref()
-        .and_then(crate::operator::unknown_release)
-    {
-        io.say(format_args!("warning: --target {unknown}"));
-    }
+    let mut policy = policy.unwrap_or_else(|| starter(&version, args.target.as_deref()));
+    let warning = args.mode.and_then(|AsMode::Enforce| enforce(&mut policy));
+    super::warn_of_target(args.target.as_deref(), io);
     if let Some(pool) = &args.pool
         && let Some(meant) = meant_pool(pool)
     {
@@ -156,7 +139,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             source: ImageSource::Aleph,
             path: file,
         }),
-        warnings,
+        warnings: warning.into_iter().collect(),
         ..Facts::new(policy, target)
     });
     match args.output {

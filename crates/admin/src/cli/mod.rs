@@ -237,6 +237,21 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
         .map_err(|error| format!("no request can be made: {error}"))
 }
 
+/// The place of a mistake in JSON, and what is wrong: the place is not said twice.
+fn json_mistake(error: &serde_json::Error) -> ((usize, usize), String) {
+    let says = error.to_string();
+    let what = says.split(" at line ").next().unwrap_or(&says);
+    let place = (error.line().max(1), error.column().max(1));
+    (place, printable(what))
+}
+
+/// Warns of a release to ask about that is not known.
+fn warn_of_target(target: Option<&str>, io: &mut Io<'_>) {
+    if let Some(unknown) = target.and_then(crate::operator::unknown_release) {
+        io.say(format_args!("warning: --target {unknown}"));
+    }
+}
+
 /// A policy that a person named. A node makes the best of a policy's mistakes; here each of them is
 /// an error.
 ///

@@ -12,6 +12,8 @@ pub(crate) struct Block {
     pub(crate) what: &'static str,
     /// At least this many items are shown.
     pub(crate) least: usize,
+    /// Items that are not shown.
+    pub(crate) hidden: usize,
 }
 
 #[derive(Debug, Default)]
@@ -19,6 +21,13 @@ pub(crate) struct Item {
     pub(crate) lines: Vec<String>,
     /// A text that is said once, below the last of the neighbours of which it is true.
     pub(crate) note: Vec<String>,
+}
+
+impl From<Vec<String>> for Item {
+    fn from(lines: Vec<String>) -> Self {
+        let note = Vec::new();
+        Self { lines, note }
+    }
 }
 
 /// The room for a page.
@@ -62,23 +71,26 @@ impl Block {
         self.head.is_empty() && self.items.is_empty()
     }
 
-    /// The lines, with the first `shown` items.
-    fn lines(&self, shown: usize) -> Vec<String> {
+    /// Hides the last items but for these.
+    fn truncate(&mut self, shown: usize) {
+        self.hidden += self.items.len().saturating_sub(shown);
+        self.items.truncate(shown);
+    }
+
+    fn lines(&self) -> Vec<String> {
         let mut lines = self.head.clone();
-        let mut items = self.items.iter().take(shown).peekable();
+        let mut items = self.items.iter().peekable();
         while let Some(item) = items.next() {
             lines.extend_from_slice(&item.lines);
             if items.peek().is_none_or(|next| next.note != item.note) {
                 lines.extend_from_slice(&item.note);
             }
         }
-        let hidden = self.items.len().saturating_sub(shown);
-        if hidden > 0 {
-            lines.push(match hidden {
-                1 => "... and 1 more: -o wide".to_owned(),
-                _ => format!("... and {hidden} more {}: -o wide", self.what),
-            });
-        }
+        lines.extend(match self.hidden {
+            0 => None,
+            1 => Some("... and 1 more: -o wide".to_owned()),
+            hidden => Some(format!("... and {hidden} more {}: -o wide", self.what)),
+        });
         lines.extend_from_slice(&self.legend);
         lines
     }
@@ -89,52 +101,50 @@ impl Block {
 /// then what explains a list;
 /// then what has to be shown of a list is its first item; last, lines without a list give way, but
 /// for the first block. `whole` is the command that shows all of it.
-pub(crate) fn fit(blocks: Vec<Block>, screen: Option<Screen>, whole: &str) -> String {
-    let blocks = blocks.into_iter().filter(|block| !block.is_empty());
-    // An item has a line, at least.
-    let most = screen.map_or(usize::MAX, |screen| screen.rows);
-    let size = |block: &Block, shown: usize| {
-        let lines = block.lines(shown);
-        screen.map_or(lines.len(), |screen| screen.height(&lines))
-    };
-    let mut parts: Vec<Part> = blocks
-        .map(|block| Part {
-            shown: block.items.len().min(most),
-            size: size(&block, block.items.len().min(most)),
-            block,
-        })
-        .collect();
-    let mut hidden = Vec::new();
-    while screen.is_some_and(|screen| height(&parts, &hidden, screen, whole) > screen.rows) {
-        let longest = parts
+pub(crate) fn fit(mut blocks: Vec<Block>, screen: Option<Screen>, whole: &str) -> String {
+    blocks.retain(|block| !block.is_empty());
+    let mut gone = Vec::new();
+    if let Some(screen) = screen {
+        // An item has a line, at least.
+        blocks
             .iter_mut()
-            .filter(|part| part.shown > part.block.least.max(1))
-            .max_by_key(|part| part.size);
-        if let Some(part) = longest {
-            part.shown -= 1;
-            part.size = size(&part.block, part.shown);
-        } else if let Some(last) = parts.iter().rposition(|part| part.block.least == 0) {
-            hidden.push(parts.remove(last).block.what);
-        } else if let Some(part) = parts.iter_mut().find(|part| !part.block.legend.is_empty()) {
-            part.block.legend.clear();
-            part.size = size(&part.block, part.shown);
-        } else if let Some(part) = parts.iter_mut().find(|part| part.block.least > 1) {
-            part.block.least = 1;
-        } else if let Some(facts) = parts
-            .iter()
-            .skip(1)
-            .position(|part| part.block.items.is_empty())
-        {
-            hidden.push(parts.remove(facts + 1).block.what);
-        } else {
-            break;
-        }
+            .for_each(|block| block.truncate(screen.rows));
+        while screen.height(&lines(&blocks, &gone, whole)) > screen.rows
+            && shorten(&mut blocks, &mut gone, screen)
+        {}
     }
-    let texts = parts
-        .iter()
-        .map(|part| part.block.lines(part.shown).join("\n") + "\n");
-    let more = more(&hidden, whole).map(|more| more + "\n");
-    texts.chain(more).collect::<Vec<_>>().join("\n")
+    lines(&blocks, &gone, whole).join("\n") + "\n"
+}
+
+/// Hides an item or a part more; `false` where there is none.
+fn shorten(blocks: &mut Vec<Block>, gone: &mut Vec<&'static str>, screen: Screen) -> bool {
+    let longest = blocks
+        .iter_mut()
+        .filter(|block| block.items.len() > block.least.max(1))
+        .max_by_key(|block| screen.height(&block.lines()));
+    if let Some(block) = longest {
+        block.truncate(block.items.len() - 1);
+    } else if let Some(last) = blocks.iter().rposition(|block| block.least == 0) {
+        gone.push(blocks.remove(last).what);
+    } else if let Some(block) = blocks.iter_mut().find(|block| !block.legend.is_empty()) {
+        block.legend.clear();
+    } else if let Some(block) = blocks.iter_mut().find(|block| block.least > 1) {
+        block.least = 1;
+    } else {
+        let mut others = blocks.iter().skip(1);
+        let Some(facts) = others.position(|block| block.items.is_empty()) else {
+            return false;
+        };
+        gone.push(blocks.remove(facts + 1).what);
+    }
+    true
+}
+
+/// The lines of a page.
+fn lines(blocks: &[Block], gone: &[&str], whole: &str) -> Vec<String> {
+    let more = more(gone, whole).map(|more| vec![more]);
+    let parts: Vec<Vec<String>> = blocks.iter().map(Block::lines).chain(more).collect();
+    parts.join(&String::new())
 }
 
 /// The line that names what gave way, the first of it, and the command that shows it.
@@ -147,21 +157,6 @@ fn more(hidden: &[&str], whole: &str) -> Option<String> {
         (_, []) => Some(format!("There is more: {whole}")),
         (_, first) => Some(format!("There is more ({}): {whole}", first.join(", "))),
     }
-}
-
-/// A block, and how many of its items are shown in how many lines.
-struct Part {
-    block: Block,
-    shown: usize,
-    size: usize,
-}
-
-fn height(parts: &[Part], hidden: &[&str], screen: Screen, whole: &str) -> usize {
-    let sizes: usize = parts.iter().map(|part| part.size).sum();
-    let between = parts.len().saturating_sub(1);
-    // A line between, and the one that says so.
-    let more = more(hidden, whole).map_or(0, |more| 1 + screen.height(&[more]));
-    sizes + between + more
 }
 
 #[cfg(test)]

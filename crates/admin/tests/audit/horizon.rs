@@ -301,6 +301,17 @@ fn junit_and_sarif_say_it_and_fail_nothing() {
     let report = Report::deserialize_from_str(&out).unwrap();
     let suite = &report.test_suites[0];
     assert_eq!((suite.failures, suite.errors, exit), (2, 0, Exit::Refused));
+    // The failure says what prints the remedy.
+    let command = format!("oc skewguard audit --from {from} --target 4.22");
+    let wanted = format!("{SAID}\nWhat to change: {command}");
+    for case in suite.test_cases.iter().take(2) {
+        let TestCaseStatus::NonSuccess { description, .. } = &case.status else {
+            panic!("{case:?}");
+        };
+        assert_eq!(description.as_ref().unwrap().as_str(), wanted);
+    }
+    let (out, ..) = audit(&["--from", &from, "--target", "4.22"]);
+    assert!(out.contains("\nWhat to change:\n"), "{out}");
 
     let log: Value = serde_json::from_str(&form("sarif", &[])).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();

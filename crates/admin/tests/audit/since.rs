@@ -127,6 +127,7 @@ fn without_news_what_is_left_is_said() {
     let old = baseline(&dir, &format!("{DOMAINS}/before.json"));
     let (text, err, exit) = from("before", &["--since", &old]);
     assert_eq!((err.as_str(), exit), ("", Exit::Done));
+    assert!(!text.contains("VERDICT"), "no set, no table: {text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let first = "Nothing is new or worse since 2026-11-26T20:45:15Z; 2 of 4 sets are refused and 1 not known, as before.";
     assert!(text.starts_with(first), "{text}");

@@ -48,6 +48,8 @@ pub(crate) struct Conclusion {
     pub(super) next: Option<NextStep>,
     /// Things that were compared, and gave no cause for concern; of several clusters each has its own.
     pub(super) passed: Vec<String>,
+    /// What it answers; of several clusters about the worst one.
+    pub(super) asked: AuditRequest,
     /// The command that shows all of it.
     pub(super) whole: String,
     /// The command that says why a Machine is no Node.
@@ -134,6 +136,7 @@ fn conclude(
         later: (counts.later).line_of(counts.sets, counts.refused, clusters, later),
         next,
         passed: Vec::new(),
+        asked: asked.clone(),
         whole: asked.whole(),
         why: match counts.is_list {
             true => AuditRequest::default().why(),

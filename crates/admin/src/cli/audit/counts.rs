@@ -1,10 +1,11 @@
 //! The numbers that decide the conclusion of an audit, and the sentence about them (pure).
 
 use super::later::LaterCounts;
-use super::word::{Word, are, count};
+use super::word::{Word, form};
 use crate::audit::results::fleet::ClusterAudit;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::Exit;
+use skewguard_cluster::names::count;
 use std::collections::BTreeMap;
 
 /// The numbers that decide. Sets with an exception count there alone.
@@ -157,8 +158,8 @@ impl Counts {
 
     /// All sets by verdict.
     pub(super) fn says(&self) -> String {
-        let sets = count(self.sets, "set", "sets");
-        let clusters = count(self.clusters, "cluster", "clusters");
+        let sets = count(self.sets, "set");
+        let clusters = count(self.clusters, "cluster");
         let mut parts = vec![match (self.refused, self.is_list) {
             (0, false) => format!("none of {sets} would be refused"),
             (0, true) => format!("none of {sets} in {clusters} would be refused"),
@@ -174,12 +175,12 @@ impl Counts {
             (self.excepted, "excepted"),
         ] {
             if number > 0 {
-                parts.push(format!("{number} {} {what}", are(number)));
+                parts.push(format!("{number} {} {what}", form(number, "is", "are")));
             }
         }
         if self.known_to_fail > 0 {
-            let fail = count(self.known_to_fail, "allowed has", "allowed have");
-            parts.push(format!("{fail} a known issue"));
+            let (fail, have) = (self.known_to_fail, form(self.known_to_fail, "has", "have"));
+            parts.push(format!("{fail} allowed {have} a known issue"));
         }
         match &*self.broken_updates {
             [] => {}
@@ -187,12 +188,12 @@ impl Counts {
                 parts.push(format!("the update to {release} breaks joined nodes"));
             }
             broken => {
-                let clusters = count(broken.len(), "cluster", "clusters");
+                let clusters = count(broken.len(), "cluster");
                 parts.push(format!("the update breaks joined nodes in {clusters}"));
             }
         }
         if self.degraded > 0 {
-            let sets = count(self.degraded, "set", "sets");
+            let sets = count(self.degraded, "set");
             parts.push(format!(
                 "the Machine Config Operator has not updated the image of {sets}"
             ));
@@ -209,7 +210,7 @@ impl Counts {
             time => time,
         };
         let within = |number| match self.is_list {
-            true => format!(" in {}", count(number, "cluster", "clusters")),
+            true => format!(" in {}", count(number, "cluster")),
             false => String::new(),
         };
         let clusters = within(self.clusters);
@@ -220,8 +221,8 @@ impl Counts {
             0 => format!("Nothing is new or worse since {then}{clusters}"),
             some => format!(
                 "{}{clusters} {} new or worse since {then}: {} would be refused, {} not known",
-                count(some, "set", "sets"),
-                are(some),
+                count(some, "set"),
+                form(some, "is", "are"),
                 changes.refused,
                 some - changes.refused
             ),
@@ -250,7 +251,7 @@ impl Counts {
             (refused, 0) => (refused, "refused".to_owned()),
             (refused, open) => (refused, format!("refused and {open} not known")),
         };
-        let (sets, are) = (count(self.sets, "set", "sets"), are(number));
+        let (sets, are) = (count(self.sets, "set"), form(number, "is", "are"));
         Some(format!("{number} of {sets} {are} {what}, as before"))
     }
 
@@ -267,8 +268,8 @@ impl Counts {
             ];
             let doubts = doubts.into_iter().filter(|(number, _)| *number > 0);
             let doubts = doubts.map(|(number, what)| {
-                let were = count(number, "cluster was", "clusters were");
-                format!("{were} {what}")
+                let were = form(number, "was", "were");
+                format!("{} {were} {what}", count(number, "cluster"))
             });
             return doubts.collect();
         }

@@ -1,11 +1,12 @@
 //! `--exceptions`: sets that do not count, each with a reason and a last day.
 
-use super::super::{Failure, named, read_file};
+use super::super::{Failure, json_mistake, named, read_file};
 use super::is_named;
 use crate::audit::{BootImageAudit, SetException};
 use crate::text::printable;
 use crate::yaml;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use std::path::Path;
 
 /// The most that is read of the file.
@@ -25,45 +26,41 @@ pub(super) struct Exceptions {
 #[serde(deny_unknown_fields)]
 struct Exception {
     /// The context, the ID or the infrastructure name of its cluster.
-    cluster: Option<Words>,
+    #[serde(default, deserialize_with = "some_words")]
+    cluster: Option<String>,
     /// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`.
-    set: Words,
-    reason: Words,
-    /// The last day that it holds, in UTC.
-    until: Day,
+    #[serde(deserialize_with = "words")]
+    set: String,
+    #[serde(deserialize_with = "words")]
+    reason: String,
+    /// The last day that it holds, in UTC: days are in the order of their text.
+    #[serde(deserialize_with = "day")]
+    until: String,
 }
 
 /// Text that says something.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-struct Words(String);
-
-impl TryFrom<String> for Words {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        if text.trim().is_empty() {
-            return Err("is empty");
-        }
-        Ok(Self(printable(text.trim())))
+fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.trim() {
+        "" => Err(D::Error::custom("is empty")),
+        text => Ok(printable(text)),
     }
 }
 
-/// `YYYY-MM-DD`: in the order of its text.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-struct Day(String);
+fn some_words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    words(deserializer).map(Some)
+}
 
-impl TryFrom<String> for Day {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        match humantime::parse_rfc3339(&format!("{text}T00:00:00Z")) {
-            Ok(_) if text.len() == 10 => Ok(Self(text)),
-            _ => Err(format!(
-                "{} is not a day such as 2026-12-31",
-                printable(&text)
-            )),
+/// `YYYY-MM-DD`.
+fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match humantime::parse_rfc3339(&format!("{text}T00:00:00Z")) {
+        Ok(_) if text.len() == 10 => Ok(text),
+        _ => {
+            let text = printable(&text);
+            Err(D::Error::custom(format!(
+                "{text} is not a day such as 2026-12-31"
+            )))
         }
     }
 }
@@ -91,14 +88,10 @@ fn parse(bytes: &[u8]) -> Result<Exceptions, (yaml::Place, String)> {
         .map_err(|broken| (broken.place, broken.what))?;
     let json = source.as_ref().map_or(text, |source| &source.json);
     serde_json::from_str(json).map_err(|error| {
-        let here = (error.line().max(1), error.column().max(1));
-        let place = source
-            .as_ref()
-            .map_or(here, |source| source.place_before(here));
-        let says = error.to_string();
-        // The place in the JSON is not that in the file.
-        let what = says.split(" at line ").next().unwrap_or(&says);
-        (place, format!("{}: {FORM}", printable(what)))
+        let (here, what) = json_mistake(&error);
+        let source = source.as_ref();
+        let place = source.map_or(here, |source| source.place_before(here));
+        (place, format!("{what}: {FORM}"))
     })
 }
 
@@ -107,18 +100,18 @@ impl Exceptions {
     /// An exception names no cluster. A set of that name may be in several.
     pub(super) fn name_clusters(&self) -> Result<(), String> {
         let mut all = self.exceptions.iter();
-        all.find(|exception| exception.cluster.is_none()).map_or(Ok(()), |exception| {
-            Err(format!(
-                "exception for {}: with several clusters each has to say its `cluster`: context, cluster ID or infrastructure name",
-                exception.set.0
-            ))
-        })
+        match all.find(|exception| exception.cluster.is_none()) {
+            None => Ok(()),
+            Some(Exception { set, .. }) => Err(format!(
+                "exception for {set}: with several clusters each has to say its `cluster`: context, cluster ID or infrastructure name"
+            )),
+        }
     }
 
     /// The clusters that they name.
     pub(super) fn clusters(&self) -> impl Iterator<Item = &str> {
         let named = self.exceptions.iter();
-        named.filter_map(|exception| Some(exception.cluster.as_ref()?.0.as_str()))
+        named.filter_map(|exception| exception.cluster.as_deref())
     }
 
     /// Gives each set its exception; those of other clusters than that of these contexts are passed
@@ -128,17 +121,11 @@ impl Exceptions {
         let today = origin.time.get(..10).unwrap_or_default();
         let is_here =
             |name: &str| contexts.iter().any(|context| context == name) || origin.is_of(name);
-        for Exception {
-            cluster,
-            set: name,
-            reason,
-            until,
-        } in &self.exceptions
-        {
-            if cluster.as_ref().is_some_and(|cluster| !is_here(&cluster.0)) {
+        for exception in &self.exceptions {
+            let (name, until) = (&exception.set, &exception.until);
+            if !exception.cluster.as_deref().is_none_or(is_here) {
                 continue;
             }
-            let (name, reason, until) = (&name.0, &reason.0, &until.0);
             let ran_out = until.as_str() < today;
             let mut is_of_one = false;
             for set in audit.sets.iter_mut().filter(|set| is_named(set, name)) {
@@ -147,26 +134,22 @@ impl Exceptions {
                 let other = set.exception.as_ref();
                 if other.is_none_or(|other| other.until < *until) {
                     set.exception = Some(SetException {
-                        reason: reason.clone(),
+                        reason: exception.reason.clone(),
                         until: until.clone(),
                         ran_out,
                     });
                 }
             }
-            if !is_of_one {
-                let warning = format!("exception for {name}: there is no such set");
-                audit.warnings.push(warning);
-            } else if ran_out {
-                let warning =
-                    format!("exception for {name}: expired on {until}; the set is included again");
-                audit.warnings.push(warning);
-            }
+            let what = match is_of_one {
+                false => "there is no such set".to_owned(),
+                true if ran_out => format!("expired on {until}; the set is included again"),
+                true => continue,
+            };
+            audit.warnings.push(format!("exception for {name}: {what}"));
         }
-        audit.summary.excepted = audit
-            .sets
-            .iter()
-            .filter(|set| !set.would_be_allowed() && set.is_excepted())
-            .count();
+        let sets = audit.sets.iter();
+        let excepted = sets.filter(|set| !set.would_be_allowed() && set.is_excepted());
+        audit.summary.excepted = excepted.count();
     }
 }
 

@@ -2,10 +2,10 @@
 
 use super::audit_request::{AuditRequest, release_of};
 use super::counts::by_object;
-use super::word::count;
 use crate::audit::{AuditChanges, BootImageAudit, SetAudit};
 use crate::version::Release;
 use serde::Serialize;
+use skewguard_cluster::names::count;
 use std::collections::BTreeMap;
 
 /// What later releases of the policy would refuse, in words, and the command that shows it.
@@ -90,7 +90,7 @@ impl LaterCounts {
     ) -> Option<Later> {
         let sentence = self.sentence(sets, refused)?;
         let within = clusters.map_or_else(String::new, |all| {
-            let all = count(all, "cluster", "clusters");
+            let all = count(all, "cluster");
             format!(", in {} of {all}", self.clusters)
         });
         let first = self.releases().into_keys().next().map(short);
@@ -114,7 +114,7 @@ impl LaterCounts {
         let (begin, number) = words(releases.next()?);
         let is_more = refused > 0 || self.has_known;
         let more = if is_more { " more" } else { "" };
-        let sets = count(sets, "set", "sets");
+        let sets = count(sets, "set");
         let mut sentence = format!("{begin} {number}{more} of {sets} would be refused");
         for (begin, number) in releases.map(words) {
             sentence += &format!(", {} {number}", begin.to_lowercase());

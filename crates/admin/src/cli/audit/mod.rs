@@ -21,7 +21,7 @@ pub(super) use args::{Args, parse_time};
 
 use super::{
     Exit, Failure, Io, check_names, files_and_names, named, named_policy, policy_input, read_file,
-    read_once,
+    read_once, warn_of_target,
 };
 use crate::audit::cluster::scripts;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
@@ -79,10 +79,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         [] => None,
         from => Some(input::read_files(from, &mut objects)?),
     };
-    let target = args.target.as_deref();
-    if let Some(unknown) = target.and_then(crate::operator::unknown_release) {
-        io.say(format_args!("warning: --target {unknown}"));
-    }
+    warn_of_target(args.target.as_deref(), io);
     let is_list = contexts.is_some() || matches!(files, Some(Files::OfSeveral(_)));
     request.check(is_list)?;
     let before = args.since.as_deref();
@@ -139,7 +136,7 @@ fn print_fix(
     for audit in fleet.audits() {
         of_its_release(args, audit)?;
     }
-    let script = commands::render(fleet, &conclusions.all, args.kubeconfig.as_deref());
+    let script = commands::render(fleet, &conclusions.all, args.kubeconfig.as_deref())?;
     io.out.write_all(script.as_bytes())?;
     Ok(match fleet.summary.not_audited {
         0 => Exit::Done,
@@ -277,17 +274,15 @@ fn nothing(from: &[PathBuf]) -> String {
     )
 }
 
-/// What `policy init --okd` writes.
-pub(super) fn okd_starter() -> PolicyInput {
-    policy_input(STARTER_NAME_OKD, STARTER_OKD.as_bytes())
-}
-
 /// The policy of a cluster for which none was named: what `policy init` writes for it.
 pub(super) fn starter(objects: &Objects) -> PolicyInput {
-    if objects.is_okd() {
-        okd_starter()
-    } else {
-        policy_input(STARTER_NAME, STARTER.as_bytes())
+    starter_of(objects.is_okd())
+}
+
+pub(super) fn starter_of(okd: bool) -> PolicyInput {
+    match okd {
+        true => policy_input(STARTER_NAME_OKD, STARTER_OKD.as_bytes()),
+        false => policy_input(STARTER_NAME, STARTER.as_bytes()),
     }
 }
 
@@ -331,24 +326,26 @@ fn choose(
     fleet: &mut FleetAudit,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
-    if let Some(namespace) = &args.namespace {
+    let has = |is: &dyn Fn(&SetAudit) -> bool| {
         let mut sets = fleet.audits().flat_map(|audit| &audit.sets);
-        if !sets.any(|set| set.namespace == *namespace) {
-            let namespace = printable(namespace);
-            io.say(format_args!("no set is in namespace {namespace}"));
-        }
+        sets.any(is)
+    };
+    if let Some(namespace) = &args.namespace
+        && !has(&|set| set.namespace == *namespace)
+    {
+        let namespace = printable(namespace);
+        io.say(format_args!("no set is in namespace {namespace}"));
     }
     for (n, name) in args.sets.iter().enumerate() {
-        let mut sets = fleet.audits().flat_map(|audit| &audit.sets);
-        if !sets.any(|set| is_named(set, name)) {
+        if !has(&|set| is_named(set, name)) {
             let also = if n < before { "" } else { ", and no such file" };
             return Err(format!("{}: there is no such set{also}", printable(name)).into());
         }
     }
     let is_chosen = |set: &SetAudit| {
-        let is_named = args.sets.is_empty() || args.sets.iter().any(|name| is_named(set, name));
+        let mut names = args.sets.iter();
         let namespace = args.namespace.as_ref();
-        is_named
+        (args.sets.is_empty() || names.any(|name| is_named(set, name)))
             && namespace.is_none_or(|namespace| set.namespace == *namespace)
             && match args.only {
                 None => true,
@@ -356,11 +353,7 @@ fn choose(
                 Some(Only::Unknown) => set.is_unknown(),
             }
     };
-    for audit in fleet
-        .items
-        .iter_mut()
-        .filter_map(|item| item.audit.as_mut())
-    {
+    for audit in fleet.items.iter_mut().flat_map(|item| &mut item.audit) {
         audit.sets.retain(is_chosen);
         // Objects for scripts have all sets, and beside them what changed.
         if let Some(since) = &audit.since

@@ -2,10 +2,10 @@
 
 use super::audit_request::release_of;
 use super::counts::by_object;
-use super::word::count;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::operator;
 use crate::verdict::Reason;
+use skewguard_cluster::names::count;
 
 /// A line each; only of what was compared.
 pub(super) fn passed(audit: &BootImageAudit) -> Vec<String> {
@@ -13,13 +13,13 @@ pub(super) fn passed(audit: &BootImageAudit) -> Vec<String> {
     let release = audit.release.as_deref();
     let within = sets(|set| set.reason == Reason::WithinLimits && set.would_be_allowed());
     let limits = (within > 0).then(|| {
-        let all = count(sets(|_| true), "set", "sets");
+        let all = count(sets(|_| true), "set");
         format!("limits of the policy: {within} of {all} within them")
     });
     let known = sets(|set| set.boot_image.is_some());
     let without = sets(|set| set.boot_image.is_some() && set.known_issues.is_empty());
     let issues = release.filter(|_| without > 0).map(|release| {
-        let known = count(known, "set", "sets");
+        let known = count(known, "set");
         format!("known issues with {release}: none found for {without} of {known} of a known image; what no object says, such as Secure Boot, was not compared")
     });
     let joined = audit.joined.iter().filter(|nodes| nodes.version.is_some());
@@ -27,7 +27,7 @@ pub(super) fn passed(audit: &BootImageAudit) -> Vec<String> {
     let update = audit.update.as_ref();
     let update = update.filter(|_| audit.births.is_empty() && joined > 0);
     let update = update.map(|update| {
-        let nodes = count(joined, "joined node", "joined nodes");
+        let nodes = count(joined, "joined node");
         format!("known issues of the update to {update}: {nodes} of a known image have none")
     });
     let own = release.and_then(release_of).map(|release| release.minor);

@@ -1,6 +1,6 @@
 //! `--since`: what is new or worse than in an earlier audit.
 
-use super::super::{Failure, named, read_file};
+use super::super::{Failure, json_mistake, named, read_file};
 use super::word::Word;
 use crate::audit::results::AUDIT;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince, LIST};
@@ -29,25 +29,29 @@ struct Kind {
 /// It cannot be read, or is not a whole audit of that kind. The text names the place.
 pub(super) fn load(path: &Path, is_list: bool) -> Result<FleetAudit, Failure> {
     let file = named(path);
-    if !is_list {
-        let audit = read(path, AUDIT)?;
-        whole(&audit, &file)?;
-        let alone = ClusterAudit {
-            audit: Some(audit),
-            ..ClusterAudit::default()
-        };
-        return Ok(FleetAudit {
-            items: vec![alone],
+    let then = match is_list {
+        true => read(path, LIST)?,
+        false => FleetAudit {
+            items: vec![ClusterAudit {
+                audit: Some(read(path, AUDIT)?),
+                ..ClusterAudit::default()
+            }],
             ..FleetAudit::default()
-        });
-    }
-    let list: FleetAudit = read(path, LIST)?;
-    for cluster in &list.items {
-        if let Some(audit) = &cluster.audit {
-            whole(audit, &format!("{file}: {}", printable(&cluster.context)))?;
+        },
+    };
+    for cluster in &then.items {
+        let of = match is_list {
+            true => format!(": {}", printable(&cluster.context)),
+            false => String::new(),
+        };
+        let audit = cluster.audit.as_ref();
+        let (has, all) = audit.map_or((0, 0), |audit| (audit.sets.len(), audit.summary.sets));
+        // Sets were left out.
+        if has != all {
+            return Err(format!("--since {file}{of}: has {has} of {all} sets: make it without --only and names of sets").into());
         }
     }
-    Ok(list)
+    Ok(then)
 }
 
 /// An object of this kind.
@@ -56,13 +60,8 @@ fn read<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, Failure> {
     let bytes =
         read_file(path, MAX_BYTES, REMEDY).map_err(|error| format!("--since {file}: {error}"))?;
     let broken = |error: serde_json::Error| {
-        let (line, column) = (error.line().max(1), error.column().max(1));
-        let says = error.to_string();
-        let what = says.split(" at line ").next().unwrap_or(&says);
-        format!(
-            "--since {file}:{line}:{column}: {}; {REMEDY}",
-            printable(what)
-        )
+        let ((line, column), what) = json_mistake(&error);
+        format!("--since {file}:{line}:{column}: {what}; {REMEDY}")
     };
     if bytes.trim_ascii().is_empty() {
         return Err(format!("--since {file}: is empty; {REMEDY}").into());
@@ -73,19 +72,6 @@ fn read<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, Failure> {
         return Err(format!("--since {file}: this is a {found}, not a {kind}; {REMEDY}").into());
     }
     Ok(serde_json::from_slice(&bytes).map_err(broken)?)
-}
-
-/// # Errors
-/// Sets were left out.
-fn whole(audit: &BootImageAudit, place: &str) -> Result<(), Failure> {
-    let (has, of) = (audit.sets.len(), audit.summary.sets);
-    if has == of {
-        return Ok(());
-    }
-    Err(format!(
-        "--since {place}: has {has} of {of} sets: make it without --only and names of sets"
-    )
-    .into())
 }
 
 /// Tells whether a row of an earlier audit is about this set, or a part of it.
@@ -236,11 +222,9 @@ pub(super) fn compare(before: &FleetAudit, fleet: &mut FleetAudit) -> Result<(),
                 Some(then) => audit_changes(then, audit),
                 None => AuditChanges {
                     time: time.clone(),
-                    changes: changes(&[], audit),
-                    known_later: BTreeSet::new(),
-                    gone: 0,
                     same_policy: true,
                     same_release: true,
+                    ..audit_changes(&BootImageAudit::default(), audit)
                 },
             });
         }

@@ -50,11 +50,7 @@ impl Word {
     }
 }
 
-/// `1 set`, `2 sets`.
-pub(super) fn count(number: usize, one: &str, more: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { more })
-}
-
-pub(super) fn are(number: usize) -> &'static str {
-    if number == 1 { "is" } else { "are" }
+/// The form of a verb for so many.
+pub(super) fn form<'a>(number: usize, one: &'a str, more: &'a str) -> &'a str {
+    if number == 1 { one } else { more }
 }

@@ -2,9 +2,10 @@
 
 use crate::audit::BootImageAudit;
 use crate::audit::results::by_release;
-use crate::cli::audit::word::{Word, count};
+use crate::cli::audit::word::Word;
 use crate::version::{ImageVersion, OcpMinor};
 use serde_json::{Value, json};
+use skewguard_cluster::names::count;
 use std::collections::BTreeMap;
 
 /// The most bars; the rest of the images share the last one.
@@ -30,11 +31,11 @@ impl Bar {
     }
 
     fn says(&self) -> String {
-        let nodes = count(self.nodes, "node", "nodes");
+        let nodes = count(self.nodes, "node");
         match (self.sets, self.word) {
             (0, _) | (_, None) => nodes,
             (sets, Some(word)) => {
-                let sets = count(sets, "set", "sets");
+                let sets = count(sets, "set");
                 format!("{nodes}; next of {sets}: {}", word.lower())
             }
         }
@@ -85,7 +86,7 @@ fn in_use(audit: &BootImageAudit) -> Vec<Bar> {
     if bars.len() > MAX_BARS {
         let newer = bars.split_off(MAX_BARS - 1);
         let mut rest = Bar {
-            label: count(newer.len(), "newer image", "newer images"),
+            label: count(newer.len(), "newer image"),
             ..Bar::default()
         };
         newer.iter().for_each(|bar| rest.add(bar));

@@ -1,38 +1,41 @@
 //! `--print-commands fix`: what one command each mends, as a script (pure).
 
 use super::facts::head;
-use crate::audit::results::fleet::FleetAudit;
+use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;
+use crate::cli::audit::later::Later;
 use crate::forms::shell::word;
+use crate::forms::template::templates;
+use minijinja::Error;
+use minijinja::value::Serde;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// The sentence above a command of [`BootImageAudit::keep_commands`], before a kind.
-pub(in crate::cli::audit) const KEEP: &str =
-    "To have the cluster keep the images up to date from now on, those of all its";
+const KEEP: &str = "To have the cluster keep the images up to date from now on, those of all its";
 
-/// The options of `oc`: the script runs later, when another context may be the current one.
-#[derive(Debug, Clone, Copy)]
-struct Oc<'a> {
-    kubeconfig: Option<&'a Path>,
-    context: Option<&'a str>,
+/// The commands with which the cluster keeps its images, each with the sentence above it.
+pub(super) fn keep_commands(audit: &BootImageAudit) -> Vec<(String, &str)> {
+    let all = audit.keep_commands.iter();
+    all.map(|(kind, command)| (format!("{KEEP} {kind}s:"), command.as_str()))
+        .collect()
 }
 
-impl Oc<'_> {
-    /// A function of the shell; empty where plain `oc` does. Standard input is gone by then.
-    fn function(self) -> String {
-        let kubeconfig = self.kubeconfig.filter(|path| *path != Path::new("-"));
-        let mut options = String::new();
-        if let Some(path) = kubeconfig {
-            options += &format!(" --kubeconfig {}", word(&path.to_string_lossy()));
-        }
-        if let Some(context) = self.context {
-            options += &format!(" --context {}", word(context));
-        }
-        if options.is_empty() {
-            return String::new();
-        }
-        format!("oc() {{\n    command oc{options} \"$@\"\n}}\n\n")
+/// A function of the shell for `oc`: the script runs later, when another context may be the current
+/// one. Empty where plain `oc` does. Standard input is gone by then.
+fn function(kubeconfig: Option<&Path>, context: Option<&str>) -> String {
+    let kubeconfig = kubeconfig.filter(|path| *path != Path::new("-"));
+    let mut options = String::new();
+    if let Some(path) = kubeconfig {
+        options += &format!(" --kubeconfig {}", word(&path.to_string_lossy()));
+    }
+    if let Some(context) = context {
+        options += &format!(" --context {}", word(context));
+    }
+    match options.as_str() {
+        "" => options,
+        options => format!("oc() {{\n    command oc{options} \"$@\"\n}}\n\n"),
     }
 }
 
@@ -42,148 +45,50 @@ pub(crate) fn render(
     fleet: &FleetAudit,
     conclusion: &Conclusion,
     kubeconfig: Option<&Path>,
-) -> String {
-    let mut out = String::from("#!/bin/sh\n");
-    comment(
-        &mut out,
-        "What `oc skewguard audit` found, and one command each mends. Read it before you run it.",
-    );
-    comment(&mut out, &conclusion.sentence);
-    if let Some(later) = &conclusion.later {
-        comment(&mut out, &later.line());
-    }
-    if let Some(audit) = fleet.alone() {
-        head_of_cluster(&mut out, audit);
-        let context = audit.origin.context.as_deref();
-        part(
-            &mut out,
-            audit,
-            Oc {
-                kubeconfig,
-                context,
-            },
-            "set -eu\n\n",
-        );
-        return out;
-    }
-    comment(
-        &mut out,
-        "One cluster after another; where one of them refuses something, the script ends.",
-    );
-    out += "\nset -eu\n";
-    for cluster in &fleet.items {
-        out.push('\n');
-        comment(&mut out, &format!("== {}", cluster.context));
-        let Some(audit) = &cluster.audit else {
-            let why = cluster.error.as_deref().unwrap_or_default();
-            comment(&mut out, &format!("not audited: {why}"));
-            continue;
-        };
-        head_of_cluster(&mut out, audit);
-        out += "(\n";
-        let oc = Oc {
-            kubeconfig,
-            context: Some(&cluster.context),
-        };
-        part(&mut out, audit, oc, "");
-        out += ":\n)\n";
-    }
-    out
-}
-
-/// The head of an audit, and the release that the cluster runs, where another one was asked about.
-fn head_of_cluster(out: &mut String, audit: &BootImageAudit) {
-    for (name, value) in head(audit) {
-        comment(out, &format!("{name}: {value}"));
-    }
-    let own = &audit.origin.release;
-    if audit.release != *own {
-        let own = own.as_deref().unwrap_or("unknown");
-        comment(out, &format!("the cluster's own release: {own}"));
-    }
+) -> Result<String, Error> {
+    let of = |cluster: &ClusterAudit| {
+        let context = (!cluster.is_alone()).then_some(&*cluster.context);
+        let audit = cluster.audit.as_ref().map(|audit| {
+            let context = context.or(audit.origin.context.as_deref());
+            of_audit(audit, &function(kubeconfig, context))
+        });
+        json!({ "context": context, "audit": audit, "error": cluster.error })
+    };
+    let script = json!({
+        "sentence": conclusion.sentence,
+        "later": conclusion.later.as_ref().map(Later::line),
+        "alone": fleet.alone().is_some(),
+        "clusters": fleet.items.iter().map(of).collect::<Vec<_>>(),
+    });
+    // No text ends a comment, whatever is in it.
+    let templates = templates(|text| text.replace(|c: char| c.is_control(), " "))?;
+    templates.render_str(include_str!("fix.sh"), Serde(script))
 }
 
 /// Commands for one cluster, and what is left to do by hand.
-fn part(out: &mut String, audit: &BootImageAudit, oc: Oc<'_>, before: &str) {
-    let refused = audit
-        .sets
-        .iter()
-        .filter(|set| set.would_be_refused() && !set.is_excepted());
-    let (mended, by_hand): (Vec<&SetAudit>, Vec<&SetAudit>) =
-        refused.partition(|set| set.patch.is_some());
-    out.push('\n');
-    if mended.is_empty() {
-        comment(out, "There is nothing that one command mends.");
-    } else {
-        *out += before;
-        *out += &oc.function();
-        comment(
-            out,
-            "Only the next machine of each set is made from the new image. What would replace or stop machines that run is below, by hand.",
-        );
-        *out += "patches() {\n";
-        for set in &mended {
-            entry(out, set);
-        }
-        *out += "}\n\n";
-        comment(
-            out,
-            "The server tries all of it first, and changes nothing. If it rejects one, nothing is applied.",
-        );
-        *out += "patches --dry-run=server\npatches\n";
-    }
-    if !by_hand.is_empty() {
-        out.push('\n');
-        comment(out, "By hand:");
-    }
-    for set in by_hand {
-        let advice = set.advice().unwrap_or_else(|| set.message.clone());
-        comment(out, &format!("{}: {advice}", set.row().title(None)));
-        let file = set.patch_file.iter();
-        for line in file.flat_map(|file| file.text.lines()) {
-            comment(out, &format!("    {line}"));
-        }
-    }
-    for (kind, command) in &audit.keep_commands {
-        out.push('\n');
-        comment(out, &format!("{KEEP} {kind}s:"));
-        comment(out, command);
-    }
-    if let Some(command) = audit
-        .oldest
-        .as_ref()
-        .and_then(|oldest| oldest.command.as_ref())
-    {
-        out.push('\n');
-        comment(
-            out,
-            "To tell the Machine Config Operator the oldest boot image, where nothing older is in use:",
-        );
-        comment(out, command);
-    }
+fn of_audit(audit: &BootImageAudit, oc: &str) -> Value {
+    // The release that the cluster runs, where another one was asked about.
+    let own = &audit.origin.release;
+    let own = (audit.release != *own).then(|| own.as_deref().unwrap_or("unknown"));
+    let refused = audit.sets.iter();
+    let refused = refused.filter(|set| set.would_be_refused() && !set.is_excepted());
+    let (mended, by_hand): (Vec<_>, Vec<_>) = refused.partition(|set| set.patch.is_some());
+    let rows = |sets: Vec<&SetAudit>| sets.into_iter().map(row).collect::<Vec<_>>();
+    json!({
+        "head": head(audit),
+        "own": own,
+        "oc": oc,
+        "mended": rows(mended),
+        "by_hand": rows(by_hand),
+        "keep": keep_commands(audit),
+        "oldest": audit.oldest.as_ref().and_then(|oldest| oldest.command.as_ref()),
+    })
 }
 
-fn entry(out: &mut String, set: &SetAudit) {
-    let Some(patch) = &set.patch else {
-        return;
-    };
-    out.push_str("    ");
-    comment(out, &format!("{}: {}", set.row().title(None), set.message));
-    if let Some(version) = &set.want_version {
-        out.push_str("    ");
-        comment(
-            out,
-            &format!(
-                "from {} to {version}",
-                set.image.as_deref().unwrap_or("no image")
-            ),
-        );
-    }
-    out.push_str(&format!("    {patch} \"$@\"\n"));
-}
-
-/// A line that the shell passes over, whatever is in it.
-fn comment(out: &mut String, text: &str) {
-    let text = text.replace(|c: char| c.is_control(), " ");
-    out.push_str(&format!("# {text}\n"));
+/// What JSON has of a set, its title and its advice.
+fn row(set: &SetAudit) -> Value {
+    let mut row = json!(set);
+    row["title"] = json!(set.row().title(None));
+    row["advice"] = json!(set.advice());
+    row
 }

@@ -2,14 +2,15 @@
 
 use crate::audit::results::fleet::ClusterAudit;
 use crate::audit::results::set::SetIssue;
-use crate::audit::results::some_of;
-use crate::audit::{BootImageAudit, SetAudit, SetException};
-use crate::cli::audit::word::{Word, count};
+use crate::audit::results::{Summary, some_of};
+use crate::audit::{BootImageAudit, Provisioned, SetAudit, SetException};
+use crate::cli::audit::word::{Word, form};
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::BootImageStatus;
+use indexmap::IndexMap;
 use serde::Serialize;
 use skewguard_cluster::moment::{Moment, span};
-use skewguard_cluster::names::first_of;
+use skewguard_cluster::names::{count, first_of};
 use std::collections::BTreeMap;
 
 /// The cluster, release and policy of an audit: names and values.
@@ -111,45 +112,47 @@ pub(in crate::cli::audit) fn namespace(sets: &[SetAudit]) -> Option<&str> {
 
 /// The machines that have not joined, a sentence for each set; the longest waiting first.
 pub(in crate::cli::audit) fn waiting(audit: &BootImageAudit) -> Vec<String> {
-    let mut sets: Vec<(Option<&str>, Vec<&str>)> = Vec::new();
+    let mut sets: IndexMap<Option<&str>, Vec<&Provisioned>> = IndexMap::new();
     for machine in &audit.provisioned {
-        let set = machine.set.as_deref();
-        match sets.iter_mut().find(|(other, _)| *other == set) {
-            Some((_, machines)) => machines.push(&machine.since),
-            None => sets.push((set, vec![&machine.since])),
-        }
+        sets.entry(machine.set.as_deref())
+            .or_default()
+            .push(machine);
     }
-    let now = audit.now.as_deref();
-    let says = |(set, since): (Option<&str>, Vec<&str>)| {
-        let set = set.map_or_else(|| "no set".to_owned(), str::to_owned);
-        let machines = count(since.len(), "Machine", "Machines");
-        let oldest = since.iter().find(|since| !since.is_empty());
-        let age = oldest.and_then(|since| age(since, now?));
-        let age = match age {
-            Some(age) if since.len() == 1 => format!(", for {age}"),
+    let says = |(set, machines): (Option<&str>, Vec<&Provisioned>)| {
+        let age = match age_of(audit, &machines) {
+            Some(age) if machines.len() == 1 => format!(", for {age}"),
             Some(age) => format!(", the oldest for {age}"),
             None => String::new(),
         };
-        format!("{set}: {machines} Provisioned{age}")
+        let set = set.unwrap_or("no set");
+        format!(
+            "{set}: {} Provisioned{age}",
+            count(machines.len(), "Machine")
+        )
     };
     sets.into_iter().map(says).collect()
 }
 
 /// The number of machines that have not joined.
 pub(in crate::cli::audit) fn wait(audit: &BootImageAudit) -> Option<String> {
-    let all = &audit.provisioned;
-    let now = audit.now.as_deref();
-    let oldest = all.iter().find(|machine| !machine.since.is_empty());
-    let age = oldest.and_then(|machine| age(&machine.since, now?));
-    let (wait, age) = match (all.len(), age) {
-        (0, _) => return None,
-        (1, Some(age)) => ("waits", format!(" for {age}")),
-        (1, None) => ("waits", String::new()),
-        (_, Some(age)) => ("wait", format!(", the oldest for {age}")),
-        (_, None) => ("wait", String::new()),
+    let machines: Vec<&Provisioned> = audit.provisioned.iter().collect();
+    let age = match age_of(audit, &machines) {
+        Some(age) if machines.len() == 1 => format!(" for {age}"),
+        Some(age) => format!(", the oldest for {age}"),
+        None => String::new(),
     };
-    let machines = count(all.len(), "Machine", "Machines");
-    Some(format!("{machines} {wait} to become a Node{age}"))
+    let wait = form(machines.len(), "waits", "wait");
+    let says = format!(
+        "{} {wait} to become a Node{age}",
+        count(machines.len(), "Machine")
+    );
+    (!machines.is_empty()).then_some(says)
+}
+
+/// The age of the first of these machines that has one.
+fn age_of(audit: &BootImageAudit, machines: &[&Provisioned]) -> Option<String> {
+    let oldest = machines.iter().find(|machine| !machine.since.is_empty())?;
+    age(&oldest.since, audit.now.as_deref()?)
 }
 
 /// From one time to a later one, in its largest unit.
@@ -223,42 +226,40 @@ pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(FactKind, String)> {
         (_, from) => from.clone(),
     };
     let members: Vec<&str> = set.members.iter().map(String::as_str).collect();
-    let file = set.patch_file.as_ref();
-    let exception = set.exception.as_ref();
-    let begin = [
-        (FactKind::Image, image(set)),
-        (FactKind::Version, version),
-        (
-            FactKind::Members,
-            (!members.is_empty()).then(|| some_of(&members)),
-        ),
-        (
-            FactKind::Why,
-            (!set.would_be_allowed()).then(|| set.message.clone()),
-        ),
-        (FactKind::Later, set.says_later()),
-        (FactKind::Excepted, exception.map(SetException::says)),
-    ];
-    let end = [
-        (FactKind::ToKnow, set.to_know.clone()),
-        (FactKind::Fix, set.advice()),
-        (FactKind::Command, set.patch.clone()),
-        (FactKind::ForGit, file.map(|file| file.name.clone())),
-        (FactKind::Patch, file.map(|file| file.text.clone())),
-        (
-            FactKind::Upkeep,
-            set.could_be_kept.then(|| COULD_BE_KEPT.to_owned()),
-        ),
-    ];
-    let known = |(label, text): (_, Option<_>)| Some((label, text?));
-    let issues = known_issues(set).into_iter();
-    let notes = set.notes.iter().map(|note| (FactKind::Note, note.clone()));
-    (begin.into_iter().filter_map(known))
-        .chain(issues.map(|issue| (FactKind::Issue, issue)))
-        .chain(end.into_iter().filter_map(known))
-        .chain(notes)
-        .chain(nodes(set).map(|nodes| (FactKind::Nodes, nodes)))
-        .collect()
+    let why = (!set.would_be_allowed()).then(|| set.message.clone());
+    let mut facts = Vec::new();
+    let mut add = |kind, text: Option<String>| facts.extend(text.map(|text| (kind, text)));
+    add(FactKind::Image, image(set));
+    add(FactKind::Version, version);
+    add(
+        FactKind::Members,
+        (!members.is_empty()).then(|| some_of(&members)),
+    );
+    add(FactKind::Why, why);
+    add(FactKind::Later, set.says_later());
+    add(
+        FactKind::Excepted,
+        set.exception.as_ref().map(SetException::says),
+    );
+    for issue in known_issues(set) {
+        add(FactKind::Issue, Some(issue));
+    }
+    add(FactKind::ToKnow, set.to_know.clone());
+    add(FactKind::Fix, set.advice());
+    add(FactKind::Command, set.patch.clone());
+    if let Some(file) = &set.patch_file {
+        add(FactKind::ForGit, Some(file.name.clone()));
+        add(FactKind::Patch, Some(file.text.clone()));
+    }
+    add(
+        FactKind::Upkeep,
+        set.could_be_kept.then(|| COULD_BE_KEPT.to_owned()),
+    );
+    for note in &set.notes {
+        add(FactKind::Note, Some(note.clone()));
+    }
+    add(FactKind::Nodes, nodes(set));
+    facts
 }
 
 /// The known issues of a set, in words.
@@ -292,28 +293,23 @@ fn image(set: &SetAudit) -> Option<String> {
 }
 
 fn nodes(set: &SetAudit) -> Option<String> {
-    let nodes: Vec<String> = set
-        .nodes
-        .iter()
-        .map(|nodes| match &nodes.version {
-            Some(version) => format!("{} of {version}", nodes.count),
-            None => format!("{} without a label", nodes.count),
-        })
-        .collect();
+    let nodes = set.nodes.iter().map(|nodes| match &nodes.version {
+        Some(version) => format!("{} of {version}", nodes.count),
+        None => format!("{} without a label", nodes.count),
+    });
+    let nodes: Vec<String> = nodes.collect();
     let wanted = set.replicas.map(|replicas| format!("{replicas} wanted"));
     if nodes.is_empty() && wanted.is_none() {
         return None;
     }
-    let pool = set.pool.as_ref().map(|pool| format!("pool {pool}"));
-    let joined = if set.nodes_unread {
-        "not read".to_owned()
-    } else if nodes.is_empty() {
-        "none joined".to_owned()
-    } else {
-        nodes.join(", ")
+    let joined = match nodes.join(", ") {
+        _ if set.nodes_unread => "not read".to_owned(),
+        none if none.is_empty() => "none joined".to_owned(),
+        joined => joined,
     };
-    let all: Vec<String> = [Some(joined), wanted, pool].into_iter().flatten().collect();
-    Some(all.join("; "))
+    let pool = set.pool.as_ref().map(|pool| format!("pool {pool}"));
+    let all = [Some(joined), wanted, pool].into_iter().flatten();
+    Some(all.collect::<Vec<_>>().join("; "))
 }
 
 /// The columns of a row for each cluster.
@@ -330,19 +326,20 @@ pub(in crate::cli::audit) const CLUSTER_COLUMNS: [&str; 7] = [
 /// The cells of a cluster's row.
 pub(in crate::cli::audit) fn cluster_cells(cluster: &ClusterAudit) -> [String; 7] {
     let audit = cluster.audit.as_ref();
-    let number = |number: Option<usize>| number.map_or_else(|| "-".to_owned(), |n| n.to_string());
-    let summary = cluster.summary;
-    let oldest = audit.and_then(|audit| audit.oldest.as_ref());
     let dash = || "-".to_owned();
+    let number = |of: fn(&ClusterAudit, Summary) -> usize| {
+        let summary = cluster.summary.map(|summary| of(cluster, summary));
+        summary.map_or_else(dash, |number| number.to_string())
+    };
+    let release = audit.and_then(|audit| audit.release.clone());
+    let oldest = audit.and_then(|audit| audit.oldest.as_ref());
     [
         cluster.context.clone(),
-        audit
-            .and_then(|audit| audit.release.clone())
-            .unwrap_or_else(dash),
-        number(summary.map(|summary| summary.sets)),
-        number(summary.map(|_| cluster.counted.would_be_refused)),
-        number(summary.map(|_| cluster.counted.undetermined)),
-        number(summary.map(|summary| summary.would_be_allowed)),
+        release.unwrap_or_else(dash),
+        number(|_, summary| summary.sets),
+        number(|cluster, _| cluster.counted.would_be_refused),
+        number(|cluster, _| cluster.counted.undetermined),
+        number(|_, summary| summary.would_be_allowed),
         oldest.map_or_else(dash, |oldest| oldest.boot_image.version.clone()),
     ]
 }
@@ -352,7 +349,7 @@ pub(in crate::cli::audit) fn cluster_notes(cluster: &ClusterAudit) -> Vec<String
     let mut notes = cluster_doubts(cluster);
     let excepted = cluster.summary.map_or(0, |summary| summary.excepted);
     if excepted > 0 {
-        notes.push(format!("{} excepted", count(excepted, "set", "sets")));
+        notes.push(format!("{} excepted", count(excepted, "set")));
     }
     if !cluster.other_contexts.is_empty() {
         let others = cluster.other_contexts.join(", ");

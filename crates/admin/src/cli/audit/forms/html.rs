@@ -1,19 +1,19 @@
 //! The audit as one HTML file without scripts and without links to anywhere else (pure).
 
 use super::chart::bars;
-use super::commands::KEEP;
+use super::commands::keep_commands;
 use super::facts::{head, waiting};
 use super::page::{doubts, of_conclusion, of_image, of_set, page, things_to_do};
 use super::text::{UNTIL_THEN, in_use, operator_says};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
-use crate::cli::audit::word::count;
 use crate::forms::markdown::in_parts;
 use crate::forms::template::templates;
 use minijinja::value::Serde;
 use minijinja::{Error, Value as Markup};
 use serde_json::{Value, json};
+use skewguard_cluster::names::count;
 
 /// Its lines are for who reads it: the page has none.
 const TEMPLATE: &str = include_str!("page.html");
@@ -23,7 +23,7 @@ pub(crate) fn render(fleet: &FleetAudit, conclusions: &Conclusions) -> Result<St
         Some(Some(name)) => format!("Boot images of cluster {name}"),
         Some(None) => "Boot images".to_owned(),
         None => {
-            let clusters = count(fleet.items.len(), "cluster", "clusters");
+            let clusters = count(fleet.items.len(), "cluster");
             format!("Boot images of {clusters}")
         }
     };
@@ -61,8 +61,6 @@ fn marked(text: &str) -> Markup {
 
 /// A cluster.
 fn of_audit(audit: &BootImageAudit, conclusion: &Conclusion) -> Value {
-    let keep = audit.keep_commands.iter();
-    let keep = keep.map(|(kind, command)| (format!("{KEEP} {kind}s:"), command));
     let oldest = audit.oldest.as_ref().map(|oldest| {
         json!({
             "says": in_use(oldest, audit.oldest_birth.as_ref()),
@@ -78,7 +76,7 @@ fn of_audit(audit: &BootImageAudit, conclusion: &Conclusion) -> Value {
         "to_do": things_to_do(audit),
         "sets": audit.sets.iter().map(of_set).collect::<Vec<_>>(),
         "births": audit.births.iter().map(of_birth).collect::<Vec<_>>(),
-        "keep": keep.collect::<Vec<_>>(),
+        "keep": keep_commands(audit),
         "waiting": waiting(audit),
         "doubts": doubts(audit),
         "oldest": oldest,

@@ -60,7 +60,11 @@ fn fill(
             .says_later()
             .filter(|_| fails_later && set.would_be_allowed());
         let status = match later {
-            Some(later) => failed(NonSuccessKind::Failure, "RefusedLater", &later, &later),
+            Some(later) => {
+                let command = conclusion.asked.command(set.refused_from.as_deref());
+                let text = format!("{later}\nWhat to change: {command}");
+                failed(NonSuccessKind::Failure, "RefusedLater", &later, &text)
+            }
             None => status(set),
         };
         let mut case = case(&class, &set.row().title(None), status);

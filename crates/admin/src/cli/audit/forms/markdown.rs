@@ -4,7 +4,7 @@ use super::facts::{cluster_notes, head, is_said, waiting};
 use super::page::{doubts, of_set, page, things_to_do};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::cli::audit::conclusion::Conclusion;
-use crate::cli::audit::word::{Word, count};
+use crate::cli::audit::word::Word;
 use crate::forms::markdown::render_template;
 use minijinja::Error;
 use serde_json::json;
@@ -27,8 +27,7 @@ pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> Result<Stri
         "head": fleet.alone().map(head),
         "rows": shown.collect::<Vec<_>>(),
         "more": rows.len().saturating_sub(MOST),
-        "allowed": count(allowed.len(), "set is", "sets are"),
-        "all_allowed": allowed.len(),
+        "allowed": allowed.len(),
         "to_do": of_all(fleet, |of| of.audit.iter().flat_map(things_to_do)),
         "births": births.collect::<Vec<_>>(),
         "waiting": of_all(fleet, |of| of.audit.iter().flat_map(waiting)),

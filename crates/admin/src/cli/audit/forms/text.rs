@@ -1,14 +1,15 @@
 //! The audit for a person: the conclusion, then a row for each set that fits a screen, or all that
 //! is known of each (pure).
 
-use super::commands::KEEP;
+use super::commands::keep_commands;
 use super::facts::{
     BIRTHS, CLUSTER_COLUMNS, FactKind, cluster_cells, cluster_notes, facts, head, lookup_helps,
     names, namespace, remedies, shown, wait,
 };
-use crate::audit::BirthAudit;
 use crate::audit::results::fleet::FleetAudit;
-use crate::audit::{BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit};
+use crate::audit::{
+    BirthAudit, BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, Unread,
+};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::later::Later;
 use crate::cli::audit::next::{Below, NextStep};
@@ -91,22 +92,41 @@ fn one_screen(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusio
     }
 }
 
-/// A cluster without its conclusion. What to change comes before what is allowed.
+/// A cluster without its conclusion. What to change comes before what is allowed; the first of what the
+/// conclusion points at is shown on any screen.
 fn cluster(
     audit: &BootImageAudit,
     conclusion: &Conclusion,
     detail: Detail,
     terminal: Terminal,
 ) -> Vec<Block> {
+    let list = |head, what, texts| list(terminal, head, what, texts);
+    let pointed_at = |below, block| Block {
+        least: usize::from(conclusion.points_at(below)),
+        ..block
+    };
     let mut blocks = vec![Block::of(audited(terminal, audit, detail))];
-    let advice = advice(terminal, audit, conclusion);
-    let unread = unread(terminal, audit, conclusion);
+    let unread = list("", "resources and files not read", unread(audit));
+    let unread = pointed_at(Below::Unread, unread);
     match detail {
         Detail::Row => {
             let [open, allowed] = tables(terminal, &audit.sets);
-            blocks.push(open);
-            blocks.extend(advice);
-            blocks.extend([unread, allowed]);
+            let remedies = remedies(audit)
+                .into_iter()
+                .map(|((platform, remedy), sets)| {
+                    format!("{} ({platform}): {remedy}", names(&sets))
+                });
+            let remedies = list("What to change:", "remedies", remedies.collect());
+            let helps = lookup_helps(audit).into_iter();
+            let helps = helps.map(|(help, sets)| format!("{}: {help}", names(&sets)));
+            let helps = list("How to find the unknown versions:", "ways", helps.collect());
+            blocks.extend([
+                open,
+                pointed_at(Below::Change, remedies),
+                pointed_at(Below::Know, helps),
+                unread,
+                allowed,
+            ]);
         }
         // Each set has its own.
         Detail::All => {
@@ -114,24 +134,63 @@ fn cluster(
             blocks.push(unread);
         }
     }
-    blocks.extend(lists(terminal, audit, conclusion, detail));
-    blocks.push(Block {
-        head: oldest(terminal, audit, detail),
-        what: "the oldest boot image",
-        ..Block::default()
-    });
+    let births = audit.births.iter().map(BirthAudit::says).collect();
+    blocks.extend([
+        list(BIRTHS, "nodes that the update breaks", births),
+        waiting(terminal, audit, conclusion, detail),
+        list("", "differences", differences(audit)),
+        list("", "warnings", warnings(audit)),
+        Block {
+            head: oldest(terminal, audit, detail),
+            what: "the oldest boot image",
+            ..Block::default()
+        },
+    ]);
     if detail == Detail::All {
-        let passed = conclusion.passed.clone();
-        blocks.push(list(terminal, PASSED, "", passed));
-        let keep = audit.keep_commands.iter();
-        let keep = keep.map(|(kind, command)| {
-            let mut lines = terminal.prose(0, &format!("{KEEP} {kind}s:"));
+        blocks.push(list(PASSED, "", conclusion.passed.clone()));
+        blocks.extend(keep_commands(audit).into_iter().map(|(what, command)| {
+            let mut lines = terminal.prose(0, &what);
             lines.push(format!("  {command}"));
             Block::of(lines)
-        });
-        blocks.extend(keep);
+        }));
     }
     blocks
+}
+
+fn unread(audit: &BootImageAudit) -> Vec<String> {
+    let says = |unread: &Unread| match unread.hides_sets {
+        true => format!("{unread}; sets may be missing"),
+        false => unread.to_string(),
+    };
+    audit.unread.iter().map(says).collect()
+}
+
+fn differences(audit: &BootImageAudit) -> Vec<String> {
+    let all = audit.policy_differs_from_operator.iter();
+    let begin = "the policy differs from the Machine Config Operator";
+    all.map(|difference| format!("{begin}: {}", difference.message))
+        .collect()
+}
+
+fn warnings(audit: &BootImageAudit) -> Vec<String> {
+    let all = audit.warnings.iter();
+    all.map(|text| format!("warning: {text}")).collect()
+}
+
+/// Machines that do not come up, and the command that says why, which is copied: it is not broken.
+fn waiting(
+    terminal: Terminal,
+    audit: &BootImageAudit,
+    conclusion: &Conclusion,
+    detail: Detail,
+) -> Block {
+    let each = audit.provisioned.iter();
+    let each = each.filter(|_| detail == Detail::All);
+    let each = each.map(|machine| format!("not joined: {}", machine.says()));
+    let mut block = list(terminal, "", "Machines that wait", each.collect());
+    let why = wait(audit).map(|wait| vec![format!("{wait}: {}", conclusion.why)]);
+    block.items.extend(why.map(Item::from));
+    block
 }
 
 /// A row for each cluster.
@@ -145,10 +204,7 @@ fn clusters(terminal: Terminal, fleet: &FleetAudit) -> Block {
         for note in cluster_notes(cluster) {
             lines.extend(terminal.prose(2, &note));
         }
-        Item {
-            lines,
-            note: Vec::new(),
-        }
+        Item::from(lines)
     };
     Block {
         head,
@@ -185,6 +241,9 @@ const VERDICT: usize = 9;
 /// A row for each set, and those that are allowed apart. Names are never cut. What several sets have
 /// in common is said once, below them.
 fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
+    if sets.is_empty() {
+        return [Block::default(), Block::default()];
+    }
     let shared = namespace(sets);
     let mut rows: Vec<(Word, String, [String; 3])> = Vec::new();
     for set in sets {
@@ -226,6 +285,7 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
         items,
         what: "sets",
         least,
+        hidden: 0,
     };
     let allowed = items.collect();
     if open.is_empty() {
@@ -387,100 +447,11 @@ pub(in crate::cli::audit) fn operator_says(cluster: &ClusterSkew) -> Option<Stri
 fn list(terminal: Terminal, head: &str, what: &'static str, texts: Vec<String>) -> Block {
     let has_head = !head.is_empty() && !texts.is_empty();
     let indent = if has_head { 2 } else { 0 };
-    let item = |text: &String| Item {
-        lines: terminal.advice(&" ".repeat(indent), indent, text),
-        note: Vec::new(),
-    };
+    let item = |text: &String| terminal.advice(&" ".repeat(indent), indent, text).into();
     Block {
         head: has_head.then(|| head.to_owned()).into_iter().collect(),
         items: texts.iter().map(item).collect(),
         what,
         ..Block::default()
     }
-}
-
-/// Remedies, and what makes versions known. The first of what the conclusion points at is shown on any
-/// screen.
-fn advice(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusion) -> [Block; 2] {
-    let least = |below| usize::from(conclusion.points_at(below));
-    let remedies = remedies(audit)
-        .into_iter()
-        .map(|((platform, remedy), sets)| format!("{} ({platform}): {remedy}", names(&sets)));
-    let lookup_helps = lookup_helps(audit)
-        .into_iter()
-        .map(|(help, sets)| format!("{}: {help}", names(&sets)));
-    let helps = lookup_helps.collect();
-    [
-        Block {
-            least: least(Below::Change),
-            ..list(terminal, "What to change:", "remedies", remedies.collect())
-        },
-        Block {
-            least: least(Below::Know),
-            ..list(terminal, "How to find the unknown versions:", "ways", helps)
-        },
-    ]
-}
-
-/// What was not read.
-fn unread(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusion) -> Block {
-    let unread = audit.unread.iter().map(|unread| {
-        let hides = if unread.hides_sets {
-            "; sets may be missing"
-        } else {
-            ""
-        };
-        format!("{unread}{hides}")
-    });
-    let what = "resources and files not read";
-    Block {
-        least: usize::from(conclusion.points_at(Below::Unread)),
-        ..list(terminal, "", what, unread.collect())
-    }
-}
-
-/// Machines that do not come up, and what limits what is said here.
-fn lists(
-    terminal: Terminal,
-    audit: &BootImageAudit,
-    conclusion: &Conclusion,
-    detail: Detail,
-) -> Vec<Block> {
-    let each = match detail {
-        Detail::Row => &[],
-        Detail::All => &*audit.provisioned,
-    };
-    let each = each
-        .iter()
-        .map(|machine| format!("not joined: {}", machine.says()));
-    // A command is copied: it is not broken.
-    let wait = wait(audit).map(|wait| Item {
-        lines: vec![format!("{wait}: {}", conclusion.why)],
-        note: Vec::new(),
-    });
-    let mut waiting = list(terminal, "", "Machines that wait", each.collect());
-    waiting.items.extend(wait);
-    let warnings = audit.warnings.iter().map(|text| format!("warning: {text}"));
-    let differences = audit.policy_differs_from_operator.iter().map(|difference| {
-        format!(
-            "the policy differs from the Machine Config Operator: {}",
-            difference.message
-        )
-    });
-    let list = |head: &str, what, texts| list(terminal, head, what, texts);
-    vec![
-        list(
-            &format!("{BIRTHS}:"),
-            "nodes that the update breaks",
-            births(audit),
-        ),
-        waiting,
-        list("", "differences", differences.collect()),
-        list("", "warnings", warnings.collect()),
-    ]
-}
-
-/// Joined nodes that a known issue hits at their update.
-fn births(audit: &BootImageAudit) -> Vec<String> {
-    audit.births.iter().map(BirthAudit::says).collect()
 }
