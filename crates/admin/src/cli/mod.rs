@@ -14,7 +14,7 @@ mod why;
 pub use skewguard_core::command::{Exit, Io};
 
 pub use crate::forms::terminal::Terminal;
-use crate::lint::{INVALID, Rule, Severity, lint};
+use crate::lint::{INVALID, LintReport, Rule, Severity, lint};
 use crate::policy::MAX_BYTES;
 use crate::policy::fields::KIND;
 use crate::render::size::figure;
@@ -259,8 +259,8 @@ fn warn_of_target(target: Option<&str>, io: &mut Io<'_>) {
 /// It cannot be read, or lint finds an error in it. The text names the file.
 fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
     let file = named(path);
-    let bytes = read_policy(path).map_err(|error| format!("--policy {file}: {error}"))?;
-    let mut report = lint(&bytes);
+    let (bytes, mut report) =
+        read_policy(path).map_err(|error| format!("--policy {file}: {error}"))?;
     if report.is_misread() {
         report.forget(Rule::OldReleasesRefused);
         let errors: String = report
@@ -277,33 +277,30 @@ fn named_policy(path: &Path) -> Result<PolicyInput, Failure> {
 /// The remedy for what is no policy.
 const INIT: &str = "`oc skewguard policy init` writes one";
 
-/// Reads what is to be a policy, which may have mistakes.
+/// Reads what is to be a policy, which may have mistakes, and what lint says of it.
 ///
 /// # Errors
 /// It cannot be read, or is something else. The text does not name it.
-fn read_policy(path: &Path) -> Result<Vec<u8>, String> {
+fn read_policy(path: &Path) -> Result<(Vec<u8>, LintReport), String> {
     let bytes = read_file(path, MAX_BYTES, INIT)?;
-    match std::str::from_utf8(&bytes) {
-        Err(_) => Err(format!("is not UTF-8, so not a policy; {INIT}")),
-        Ok(text) if text.trim().is_empty() => Err(format!("is empty, so not a policy; {INIT}")),
-        Ok(_) => match (other_kind(&bytes), unreadable(&bytes)) {
-            (Some(kind), _) => Err(format!("this is a {kind}, not a policy; {INIT}")),
-            (None, Some(why)) => Err(why),
-            (None, None) => Ok(bytes),
-        },
+    let is_other = match std::str::from_utf8(&bytes) {
+        Err(_) => Some("is not UTF-8, so".to_owned()),
+        Ok(text) if text.trim().is_empty() => Some("is empty, so".to_owned()),
+        Ok(_) => other_kind(&bytes).map(|kind| format!("this is a {kind},")),
+    };
+    if let Some(what) = is_other {
+        return Err(format!("{what} not a policy; {INIT}"));
     }
-}
-
-/// Why a text is neither JSON nor YAML, with its place and the remedy.
-fn unreadable(bytes: &[u8]) -> Option<String> {
-    let report = lint(bytes);
+    let report = lint(&bytes);
     let mut findings = report.findings.iter();
-    let finding = findings.find(|finding| finding.is_of(&INVALID))?;
-    let (line, column) = (finding.line, finding.column);
-    Some(format!(
-        "line {line}, column {column}: {}; {}",
-        finding.message, finding.help
-    ))
+    // Neither JSON nor YAML.
+    match findings.find(|finding| finding.is_of(&INVALID)) {
+        None => Ok((bytes, report)),
+        Some(finding) => Err(format!(
+            "line {}, column {}: {}; {}",
+            finding.line, finding.column, finding.message, finding.help
+        )),
+    }
 }
 
 /// The name of a policy. An empty variable is a mistake of a pipeline: judged by another policy than its

@@ -33,7 +33,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let name = named(&args.policy);
     let failed = |error: String| format!("{name}: {error}");
-    let bytes = read_policy(&args.policy).map_err(failed)?;
+    let (bytes, _) = read_policy(&args.policy).map_err(failed)?;
     let text = String::from_utf8(for_nodes(bytes)).map_err(|error| failed(error.to_string()))?;
     let refreshed = refresh(&text).map_err(failed)?;
     match args.file.as_ref().filter(|file| *file.as_os_str() != *"-") {

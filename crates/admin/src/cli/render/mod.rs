@@ -6,7 +6,7 @@ mod in_cluster;
 use super::{
     Exit, Failure, Io, POLICY_VARIABLE, named, policy_name, read_file, read_once, read_policy,
 };
-use crate::lint::{Rule, Severity, lint};
+use crate::lint::{Rule, Severity};
 use crate::policy::{self, Policy};
 use crate::render::binary::{Binary, Compression, EMBED_REMEDY, MAX_BINARY};
 use crate::render::ignition::Spec;
@@ -360,8 +360,7 @@ struct ForNodes {
 /// Reads a policy. One with errors is refused.
 fn policy(path: &Path, io: &mut Io<'_>) -> Result<ForNodes, Failure> {
     let name = named(path);
-    let bytes = read_policy(path).map_err(about(path))?;
-    let report = lint(&bytes);
+    let (bytes, report) = read_policy(path).map_err(about(path))?;
     let mut errors = String::new();
     for finding in &report.findings {
         match finding.severity {

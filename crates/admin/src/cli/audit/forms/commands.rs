@@ -1,6 +1,7 @@
 //! `--print-commands fix`: what one command each mends, as a script (pure).
 
 use super::facts::head;
+use super::page::with;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;
@@ -87,8 +88,6 @@ fn of_audit(audit: &BootImageAudit, oc: &str) -> Value {
 
 /// What JSON has of a set, its title and its advice.
 fn row(set: &SetAudit) -> Value {
-    let mut row = json!(set);
-    row["title"] = json!(set.row().title(None));
-    row["advice"] = json!(set.advice());
-    row
+    let said = json!({ "title": set.row().title(None), "advice": set.advice() });
+    with(json!(set), said)
 }

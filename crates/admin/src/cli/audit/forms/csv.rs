@@ -1,6 +1,7 @@
 //! The audit as CSV: a row for each set, and for joined nodes that an update breaks (pure).
 
 use super::facts::{cluster_doubts, known_issues};
+use super::page::with;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, SetAudit, SetException};
 use crate::cli::Failure;
@@ -81,25 +82,25 @@ fn rows(cluster: &ClusterAudit) -> Vec<Value> {
     let births = audit.flat_map(|audit| &audit.births).map(of_birth);
     let origin = cluster.audit.as_ref().map(|audit| &audit.origin);
     let all = doubts.into_iter().map(doubt).chain(sets).chain(births);
-    all.map(|mut row| {
-        row["cluster"] = json!(cluster.context);
-        row["release"] = json!(origin.map(|origin| &origin.release));
-        row["infrastructureName"] = json!(origin.map(|origin| &origin.infrastructure));
-        row
-    })
-    .collect()
+    let of_cluster = json!({
+        "cluster": cluster.context,
+        "release": origin.map(|origin| &origin.release),
+        "infrastructureName": origin.map(|origin| &origin.infrastructure),
+    });
+    all.map(|row| with(row, of_cluster.clone())).collect()
 }
 
 /// What JSON has of a set, and beside it what its forms say in words.
 fn of_set(set: &SetAudit) -> Value {
-    let mut row = json!(set);
-    row["verdict"] = json!(Word::of(set).lower());
-    row["rowName"] = json!(set.row_name());
-    row["nodes"] = json!(set.joined());
-    row["remedy"] = json!(set.advice());
-    row["exception"] = json!(set.exception.as_ref().map(SetException::says));
-    row["knownIssues"] = json!(known_issues(set).join("; "));
-    with_image(row, set.boot_image.as_ref())
+    let said = json!({
+        "verdict": Word::of(set).lower(),
+        "rowName": set.row_name(),
+        "nodes": set.joined(),
+        "remedy": set.advice(),
+        "exception": set.exception.as_ref().map(SetException::says),
+        "knownIssues": known_issues(set).join("; "),
+    });
+    with(with(json!(set), said), of_image(set.boot_image.as_ref()))
 }
 
 /// Of kind Node, with the names of the nodes as one.
@@ -118,12 +119,13 @@ fn of_birth(birth: &BirthAudit) -> Value {
         "message": format!("at the update to {}: {says}", birth.release),
         "remedy": birth.remedy,
     });
-    with_image(row, birth.boot_image.as_ref())
+    with(row, of_image(birth.boot_image.as_ref()))
 }
 
-fn with_image(mut row: Value, image: Option<&BootImageStatus>) -> Value {
-    row["version"] = json!(image.map(|image| &image.version));
-    row["rhel"] = json!(image.map(|image| &image.rhel_version));
-    row["ocp"] = json!(image.map(|image| &image.ocp_version));
-    row
+fn of_image(image: Option<&BootImageStatus>) -> Value {
+    json!({
+        "version": image.map(|image| &image.version),
+        "rhel": image.map(|image| &image.rhel_version),
+        "ocp": image.map(|image| &image.ocp_version),
+    })
 }

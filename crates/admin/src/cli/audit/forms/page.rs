@@ -81,3 +81,14 @@ pub(super) fn of_set(set: &SetAudit) -> Value {
 pub(super) fn of_image(image: &BootImageStatus) -> Value {
     json!({ "version": image.version, "systems": image.systems().join(", ") })
 }
+
+/// An object with the fields of another one.
+pub(super) fn with(object: Value, more: Value) -> Value {
+    match (object, more) {
+        (Value::Object(mut fields), Value::Object(more)) => {
+            fields.extend(more);
+            Value::Object(fields)
+        }
+        (object, _) => object,
+    }
+}
