@@ -204,7 +204,7 @@ impl<'a> Index<'a> {
             let own = all.iter().copied();
             let mut own = own.filter(|request| request.is_first && request.denied.is_none());
             let first = own.next().filter(|_| !self.nodes.contains_key(*node))?;
-            let last = own.last().unwrap_or(first);
+            let last = own.next_back().unwrap_or(first);
             let first = first.metadata.created;
             Some((*node, Stranger { first, last }))
         };

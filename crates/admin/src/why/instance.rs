@@ -287,7 +287,7 @@ impl<'a> Case<'a> {
     /// where none does.
     fn why_not_made(&mut self, machine: &Machine) -> (String, bool) {
         let says_why = |condition: &&Condition| {
-            !condition.is_true() && !(condition.message.is_empty() && condition.reason.is_empty())
+            !(condition.is_true() || condition.message.is_empty() && condition.reason.is_empty())
         };
         let blamed = machine.conditions.iter();
         let blamed = blamed.filter(|condition| BLAMED.contains(&&*condition.kind));
