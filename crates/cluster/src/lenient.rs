@@ -7,7 +7,7 @@
 //! before a path only tells two fields of one place apart. What is not there is what its type is without it:
 //! empty, zero, false, or none.
 //!
-//! Texts are made printable and bounded here, where they enter; [`Raw`] ones stay as they are. An empty
+//! Texts lose their secrets and are made printable and bounded here, where they enter; [`Raw`] ones stay as they are. An empty
 //! text and null say nothing.
 
 use crate::secrets::without_secrets;
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         if self.is_raw {
             text.to_owned()
         } else {
-            printable(text)
+            printable(&without_secrets(text))
         }
     }
 

@@ -25,6 +25,7 @@ mod pipeline;
 mod published;
 mod real;
 mod sarif;
+mod secrets;
 pub(crate) mod served;
 mod since;
 mod strangers;

@@ -3,6 +3,7 @@
 //! Paths are RFC 6901's: `~1` stands for a slash in a name. A field of another type than in its API
 //! is absent here. All text is made printable and bounded where it enters.
 
+use crate::secrets::without_secrets;
 use crate::text;
 use serde_json::Value;
 
@@ -14,9 +15,9 @@ pub fn str_at<'a>(object: &'a Value, path: &str) -> Option<&'a str> {
         .filter(|text| !text.is_empty())
 }
 
-/// The text at a path, printable and bounded.
+/// The text at a path, printable, bounded, and without secrets.
 pub fn text_at(object: &Value, path: &str) -> Option<String> {
-    str_at(object, path).map(text::printable)
+    str_at(object, path).map(|text| text::printable(&without_secrets(text)))
 }
 
 /// The list at a path; where there is none, an empty one.
