@@ -139,6 +139,8 @@ pub struct Cluster {
     pub vsphere: Option<VSphere>,
     /// The Infrastructure `cluster` was read.
     pub has_infrastructure: bool,
+    /// Of AWS.
+    pub region: Option<String>,
     /// Azure Stack Hub, whose images the cluster never keeps up to date.
     pub is_azure_stack: bool,
     /// The control plane is one node: the cluster does not scale by machines.

@@ -1,6 +1,7 @@
 //! `oc skewguard audit`, as a whole: on what `oc get -o json` prints of clusters of every platform, on
 //! what is broken, and (`served`) on an API server.
 
+mod architectures;
 mod auditor;
 mod bad_input;
 mod births;

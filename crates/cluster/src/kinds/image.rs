@@ -32,6 +32,8 @@ pub struct Image {
     pub stream: Option<String>,
     /// Place where its name holds, and what else decides who keeps it up to date.
     pub site: Site,
+    /// The architecture of its machines, by the kind of instance.
+    pub instance_architecture: Option<&'static str>,
     /// The cluster's release brings the image (bare metal, `install_coreos`).
     pub is_of_release: bool,
     /// Reason why it does not tell a version.
@@ -74,6 +76,7 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
         platform: Some(platform),
         region: first(&["/placement/region", "/region", "/location"]),
         field: Some(field),
+        instance_architecture: instance_architecture(platform, spec),
         offer: offer.flatten(),
         is_of_release: value.is_none()
             && str_at(spec, "/customDeploy/method") == Some(INSTALL_COREOS),
@@ -91,6 +94,52 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
         architecture: None,
         stream: None,
     }
+}
+
+/// The architecture of an instance type that is known to have one of its own: `m6g.xlarge`, `a1.large`
+/// (AWS), `Standard_D4ps_v5` (Azure), `t2a-standard-4`, `c4a-standard-4` (GCP). Of others nothing is said.
+fn instance_architecture(platform: Platform, spec: &Value) -> Option<&'static str> {
+    let at = |path| str_at(spec, path).unwrap_or_default();
+    let family = |name: &'static str, ends| at(name).split(ends).next().unwrap_or_default();
+    let is_arm = match platform {
+        Platform::Aws => is_graviton(family("/instanceType", '.')),
+        Platform::Azure => {
+            let mut parts = at("/vmSize").split('_').skip(1);
+            let size = parts.next().unwrap_or_default();
+            size.trim_start_matches(|c: char| c.is_ascii_uppercase())
+                .contains('p')
+        }
+        Platform::Gcp => ["/machineType", "/instanceType"]
+            .into_iter()
+            .any(|path| matches!(family(path, '-'), "t2a" | "c4a" | "n4a" | "a4x")),
+        _ => false,
+    };
+    is_arm.then_some("aarch64")
+}
+
+/// `m6g`, `c7gn`, `im4gn`, `a1`: a `g` behind the generation.
+fn is_graviton(family: &str) -> bool {
+    let kind = family.trim_start_matches(|c: char| c.is_ascii_lowercase());
+    let features = kind.trim_start_matches(|c: char| c.is_ascii_digit());
+    family == "a1" || (kind != features && features.starts_with('g'))
+}
+
+/// The architecture that the last part of an image's name says: `rhcos-9-8-…-gcp-aarch64`, `412-arm`.
+pub fn named_architecture(image: &str) -> Option<&'static str> {
+    let name = image.rsplit('/').next().unwrap_or_default();
+    let parts = || name.split(|c: char| !c.is_ascii_alphanumeric());
+    [
+        ("aarch64", ["aarch64", "arm64", "arm"]),
+        ("x86_64", ["x86", "amd64", "x64"]),
+        ("s390x", ["s390x"; 3]),
+        ("ppc64le", ["ppc64le"; 3]),
+    ]
+    .into_iter()
+    .find_map(|(architecture, names)| {
+        parts()
+            .any(|part| names.contains(&part))
+            .then_some(architecture)
+    })
 }
 
 /// The Secret with the user data that a spec of the Machine API names.

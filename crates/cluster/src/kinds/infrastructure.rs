@@ -18,6 +18,8 @@ pub struct Infrastructure {
     pub internal_server: String,
     #[serde(rename = "status.platformStatus.azure.cloudName")]
     pub azure_cloud: String,
+    #[serde(rename = "status.platformStatus.aws.region")]
+    pub region: Option<String>,
     #[serde(rename = "spec.platformSpec.vsphere")]
     pub vsphere: Option<VSphere>,
 }

@@ -300,6 +300,7 @@ fn infrastructure(all: &mut Cluster, object: &Value) -> Vec<String> {
         all.is_hosted = of.topology == "External";
         all.is_single_node = of.topology == "SingleReplica";
         all.is_azure_stack = of.azure_cloud == "AzureStackCloud";
+        all.region = of.region.clone();
         all.server_host = of.server_host().map(str::to_owned);
         all.vsphere = of.vsphere;
         if let Some(vsphere) = &mut all.vsphere {

@@ -131,11 +131,14 @@ pub(crate) struct Own {
 }
 
 impl Own {
-    pub(crate) fn of(images: &[OwnImage], choice: &Choice) -> Self {
+    pub(crate) fn of(images: &[OwnImage], choice: &Choice, region: Option<&str>) -> Self {
+        // An AMI is of one region: where the next machine's is not known, none is named.
+        let is_there = |own: &&OwnImage| own.region.is_none() || region.is_some();
         Self {
             version: one(images.iter().map(|own| &*own.release).collect()),
             image: one(images
                 .iter()
+                .filter(is_there)
                 .filter_map(|own| own.image.as_deref())
                 .collect()),
             whose: choice.whose(),

@@ -5,8 +5,8 @@
 //! last the reports of refused ones, which are claims. What joined nodes say otherwise is noted.
 
 use super::known_version::{Claim, KnownVersion, by_newest_node, is_other, says_more};
-use super::published::{by_name, by_published};
-use crate::audit::cluster::image::Image;
+use super::published::{self, by_name, by_published};
+use crate::audit::cluster::image::{Image, named_architecture};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::node::Node;
 use crate::audit::cluster::report::Report;
@@ -146,23 +146,36 @@ impl<'a> Lookup<'a> {
             .collect()
     }
 
-    /// The architecture of these nodes, else of all of the cluster.
-    pub(crate) fn architecture_of(&self, nodes: &[&Node]) -> Option<String> {
-        common(nodes.iter().copied(), |node| node.architecture.as_ref()).or_else(|| {
-            // Where the release has several, the next node may be of any.
-            let nodes = self
-                .objects
-                .nodes
-                .iter()
-                .filter(|_| !self.objects.is_multi_arch);
-            common(nodes, |node| node.architecture.as_ref())
-        })
+    /// The architecture of these nodes, else of the instances, else of the image, else of all nodes of the
+    /// cluster.
+    pub(crate) fn architecture_of(&self, nodes: &[&Node], image: &Image) -> Option<String> {
+        let own = common(nodes.iter().copied(), |node| node.architecture.as_ref());
+        own.or_else(|| image.instance_architecture.map(str::to_owned))
+            .or_else(|| self.image_architecture(image))
+            .or_else(|| {
+                // Where the release has several, the next node may be of any.
+                let nodes = self
+                    .objects
+                    .nodes
+                    .iter()
+                    .filter(|_| !self.objects.is_multi_arch);
+                common(nodes, |node| node.architecture.as_ref())
+            })
     }
 
-    /// The region of these nodes, else of all of the cluster.
+    /// The architecture of an image by the lists that have it, else by its name.
+    fn image_architecture(&self, image: &Image) -> Option<String> {
+        let value = image.value.as_deref()?;
+        let own = self.named_as(image).map(|own| own.architecture.clone());
+        own.or_else(|| published::architecture_of(image))
+            .or_else(|| named_architecture(value).map(str::to_owned))
+    }
+
+    /// The region of these nodes, else of all of the cluster, else of its Infrastructure.
     pub(crate) fn region_of(&self, nodes: &[&Node]) -> Option<String> {
         common(nodes.iter().copied(), |node| node.region.as_ref())
             .or_else(|| common(self.objects.nodes.iter(), |node| node.region.as_ref()))
+            .or_else(|| self.objects.region.clone())
     }
 
     /// The version of an image, as far as it is known.
@@ -356,11 +369,15 @@ impl<'a> Lookup<'a> {
     /// Region and architecture of the cluster's own image that the field names, where these are not the next
     /// machine's.
     pub(crate) fn elsewhere(&self, image: &Image) -> Option<String> {
+        self.named_as(image).map(OwnImage::place)
+    }
+
+    /// The cluster's own image that the field names, of whatever region and architecture.
+    fn named_as(&self, image: &Image) -> Option<&'a OwnImage> {
         let value = image.value.as_deref()?;
         let is_named =
             |own: &&OwnImage| Some(own.platform) == image.platform && own.is_named_by(value);
-        let mut own = self.objects.own_images.iter();
-        own.find(is_named).map(OwnImage::place)
+        self.objects.own_images.iter().find(is_named)
     }
 
     /// The stream metadata of other releases, as a person named it.

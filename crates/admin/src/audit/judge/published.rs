@@ -23,6 +23,12 @@ pub(super) fn by_published(image: &Image, notes: &mut Vec<String>) -> Option<Kno
     ))
 }
 
+/// The architecture of a published image.
+pub(super) fn architecture_of(image: &Image) -> Option<String> {
+    let found = PUBLISHED.find(image.value.as_deref()?)?;
+    Some(published_image(found, image.platform?)?.architecture)
+}
+
 /// Faults of the place of an image: AMIs are of one region, and each is of one
 /// architecture.
 fn misplaced(image: &Image, own: &OwnImage) -> Vec<String> {

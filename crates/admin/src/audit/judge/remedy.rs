@@ -69,7 +69,7 @@ pub(crate) fn remedy(set: &Set, judge: Judge<'_>, own: &[&OwnImage], objects: &O
         Choice::Policy(text) => return Remedy::elsewhere(text),
         Choice::Own(images) | Choice::Published(images, _) => images,
     };
-    let own = Own::of(images, &choice);
+    let own = Own::of(images, &choice, set.image.region.as_deref());
     if let Some(fix) = fix(set, &own, objects) {
         return fix;
     }
@@ -97,6 +97,13 @@ fn by_image(set: &Set, images: &[OwnImage], choice: &Choice, own: Own) -> Remedy
                 choice.origin()
             )),
             "it".to_owned(),
+        ),
+        ([_], None, Some(version)) => (
+            None,
+            format!(
+                "the image of {version}, {}, in its machines' region, which nothing that was read says",
+                choice.whose()
+            ),
         ),
         (images, _, _) => (None, choice.several(images.len())),
     };
@@ -193,6 +200,7 @@ fn fix(set: &Set, own: &Own, objects: &Objects) -> Option<Remedy> {
     match set.image.platform? {
         Platform::Gcp => gcp_marketplace(set),
         Platform::Aws => (set.image.site.chooser.is_some()).then(|| chosen_ami(set, own)),
+        Platform::Azure if objects.is_azure_stack => Some(stack_hub(set)),
         Platform::Azure if set.image.site.security_type.is_some() => Some(security_type(set, own)),
         Platform::Azure if own.image.is_none() => azure_plan(set),
         Platform::Azure
@@ -427,6 +435,17 @@ fn security_type(set: &Set, own: &Own) -> Remedy {
         version: own.version.clone(),
         first: Some(UPLOADED),
         ..Remedy::words(words)
+    }
+}
+
+/// Azure Stack Hub has no image of the marketplace, and a VHD of its own.
+fn stack_hub(set: &Set) -> Remedy {
+    Remedy {
+        first: Some(UPLOADED),
+        ..Remedy::words(format!(
+            "upload the VHD for Azure Stack Hub (`azurestack` in `openshift-install coreos print-stream-json`), make an image of it there, and set {}image.resourceID to it",
+            set.path
+        ))
     }
 }
 

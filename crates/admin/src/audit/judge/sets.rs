@@ -263,7 +263,7 @@ fn with_machines(
     let stream = upkeep::stream(lookup.objects, set.stream.as_deref(), pool);
     let own = set.architecture.clone();
     let image = Image {
-        architecture: own.or_else(|| lookup.architecture_of(&nodes)),
+        architecture: own.or_else(|| lookup.architecture_of(&nodes, &of_set.image)),
         stream,
         ..of_set.image
     };

@@ -84,7 +84,8 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             let nodes = lookup.nodes_of(machines.iter().copied());
             let own = machines
                 .first()
-                .map(|machine| objects.image_of(&machine.metadata, &machine.source));
+                .map(|machine| objects.image_of(&machine.metadata, &machine.source))
+                .unwrap_or_default();
             let set = Set {
                 row: SetAudit {
                     members,
@@ -102,9 +103,9 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
                 },
                 path: "spec.providerSpec.value.",
                 image: Image {
-                    architecture: lookup.architecture_of(&nodes),
+                    architecture: lookup.architecture_of(&nodes, &own),
                     stream: upkeep::stream(objects, None, None),
-                    ..own.unwrap_or_default()
+                    ..own
                 },
                 ..Set::default()
             };
