@@ -27,9 +27,10 @@ use crate::version::ImageVersion;
 use cluster::machine::Machine;
 use cluster::node::Node;
 use cluster::{settings, target};
-use judge::image_judge::Judge;
+use judge::image_judge::{Judge, valid};
 use judge::image_versions::Lookup;
 use judge::known_version::Claim;
+use judge::set::repeated;
 use judge::verdicts::judge;
 use judge::{births, missing, node_classes, operator, sets, skew, upkeep, without_set};
 use results::upkeep::{NEWEST, READ};
@@ -64,10 +65,9 @@ pub(crate) fn audit(
     let (oldest, cluster) = oldest_and_cluster(objects, users);
     let image = oldest.as_ref().map(|oldest| &oldest.boot_image.version);
     let image = image.map(|version| ImageVersion::parse(version));
-    let (policy_differs_from_operator, doubt) = match policy_input {
-        PolicyInput::Valid { policy, .. } => operator::differences(objects, policy, release),
-        PolicyInput::Absent | PolicyInput::Invalid { .. } => (Vec::new(), None),
-    };
+    let (policy_differs_from_operator, doubt) = valid(policy_input)
+        .map(|policy| operator::differences(objects, policy, release))
+        .unwrap_or_default();
     let mut warnings = warnings(objects, policy_input);
     warnings.extend(doubt);
     let stream = operator::stream_note(objects, image.as_ref(), release);
@@ -168,18 +168,13 @@ fn rows(
 /// Gives the rows of one set names of their own, by their parts.
 fn name_apart(sets: &mut [SetAudit]) {
     let key = |set: &SetAudit| (set.kind.name(), set.namespace.clone(), set.name.clone());
-    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
-    for set in sets.iter() {
-        *counts.entry(key(set)).or_default() += 1;
-    }
-    for set in sets {
-        if counts.get(&key(set)).is_some_and(|count| *count > 1) {
-            let part = match &*set.parts {
-                [] => set.image.as_deref().unwrap_or(set.group).to_owned(),
-                parts => parts.join(","),
-            };
-            set.row_name = Some(format!("{}[{part}]", set.name));
-        }
+    let several = repeated(sets.iter().map(key));
+    for set in sets.iter_mut().filter(|set| several.contains(&key(set))) {
+        let part = match &*set.parts {
+            [] => set.image.as_deref().unwrap_or(set.group).to_owned(),
+            parts => parts.join(","),
+        };
+        set.row_name = Some(format!("{}[{part}]", set.name));
     }
 }
 
@@ -214,11 +209,10 @@ fn oldest_and_cluster(
 
 /// Parts of the policy that are ignored, and what was read and does not count.
 fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
-    let ignored = match policy {
-        PolicyInput::Valid { policy, .. } => &*policy.warnings,
-        PolicyInput::Absent | PolicyInput::Invalid { .. } => &[],
-    };
-    let ignored = ignored.iter().map(|warning| format!("policy: {warning}"));
+    let ignored = valid(policy)
+        .into_iter()
+        .flat_map(|policy| &policy.warnings);
+    let ignored = ignored.map(|warning| format!("policy: {warning}"));
     let of_another_day = judge::issues::of_another_day(policy);
     let operator = objects.conditions.degraded.iter();
     let operator =

@@ -25,11 +25,13 @@ pub(crate) fn can_be_managed(
     platform: Option<Platform>,
     release: Option<&str>,
 ) -> bool {
-    since(kind, platform).is_some_and(|since| {
-        release
-            .and_then(|release| release.parse::<Release>().ok())
-            .is_some_and(|release| release.minor >= since)
-    })
+    let (since, release) = (since(kind, platform), parsed(release));
+    (since.zip(release)).is_some_and(|(since, release)| release.minor >= since)
+}
+
+/// A release that is known, as x.y.z.
+pub(crate) fn parsed(release: Option<&str>) -> Option<Release> {
+    release?.parse().ok()
 }
 
 /// The release from which on that is so; `None` where it is in none.

@@ -1,5 +1,6 @@
 //! The image that takes the place of a set's (pure).
 
+use super::candidate::parsed;
 use super::image_judge::Judge;
 use super::published::newest_for;
 use crate::audit::cluster::stream::OwnImage;
@@ -7,7 +8,7 @@ use crate::audit::cluster::target;
 use crate::audit::results::set::SetKind;
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::{Action, Verdict};
-use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, compare_scos};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, compare_scos};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -91,8 +92,8 @@ pub(super) fn choice(
     if !let_in.is_empty() {
         return Choice::Own(let_in);
     }
-    let minor = |release: &str| Some(release.parse::<Release>().ok()?.minor);
-    let (asked, cluster) = (judge.release.and_then(minor), cluster.and_then(minor));
+    let minor = |release| parsed(release).map(|release| release.minor);
+    let (asked, cluster) = (minor(judge.release), minor(cluster));
     // Another release has other images, and may need them.
     let may_be_it = |_: &&OwnImage| cluster.is_none() || asked == cluster;
     if let Some(own) = own.next().filter(may_be_it) {

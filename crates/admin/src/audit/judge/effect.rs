@@ -25,40 +25,36 @@ const CONTROL_PLANE_OPERATOR: &str = "the control plane machine set operator";
 
 /// Effect of a set's own controller once its image field changes.
 pub(crate) fn of_controller(set: &Set, running: Option<OcpMinor>) -> Effect {
-    use EffectKind::{NextMachineOnly, ReplacesRunning};
     match set.kind {
         SetKind::ControlPlaneMachineSet => control_plane(set, running),
         SetKind::NodePool => node_pool(set),
         SetKind::BareMetalHost => host(set),
         SetKind::MachineDeployment if set.strategy.as_deref() != Some("OnDelete") => {
-            Effect::new(
-                ReplacesRunning,
+            Effect::replaces(
+                "the Cluster API",
                 "a MachineDeployment replaces all of its Machines, one after another, once its template is another one",
             )
-            .by("the Cluster API")
         }
-        SetKind::MachineDeployment => Effect::new(
-            NextMachineOnly,
-            "by strategy OnDelete the others are replaced once they are deleted",
-        ),
-        SetKind::MachinePool => Effect::new(
-            ReplacesRunning,
+        SetKind::MachineDeployment => {
+            Effect::next_alone("by strategy OnDelete the others are replaced once they are deleted")
+        }
+        SetKind::MachinePool => Effect::replaces(
+            "the Cluster API",
             "the cloud's scaling group replaces its instances once their template changes",
-        )
-        .by("the Cluster API"),
-        SetKind::EC2NodeClass | SetKind::OpenshiftEC2NodeClass | SetKind::KarpenterNodePool => Effect::new(
-            ReplacesRunning,
-            "Karpenter replaces nodes that drifted from their node class, within the disruption budgets of their NodePool",
-        )
-        .by("Karpenter"),
-        SetKind::Machine => Effect::new(
-            NextMachineOnly,
-            "a Machine that is made keeps what it was made from",
         ),
+        SetKind::EC2NodeClass | SetKind::OpenshiftEC2NodeClass | SetKind::KarpenterNodePool => {
+            Effect::replaces(
+                "Karpenter",
+                "Karpenter replaces nodes that drifted from their node class, within the disruption budgets of their NodePool",
+            )
+        }
+        SetKind::Machine => {
+            Effect::next_alone("a Machine that is made keeps what it was made from")
+        }
         SetKind::MachineConfigPool
         | SetKind::MachineSet
         | SetKind::ClusterMachineSet
-        | SetKind::Unknown => Effect::new(NextMachineOnly, STAYS),
+        | SetKind::Unknown => Effect::next_alone(STAYS),
     }
 }
 
@@ -70,7 +66,7 @@ const IGNORES_IMAGES: OcpMinor = OcpMinor {
 };
 
 fn control_plane(set: &Set, running: Option<OcpMinor>) -> Effect {
-    use EffectKind::{IsReverted, NextMachineOnly, ReplacesRunning};
+    use EffectKind::IsReverted;
     let of_cloud = matches!(
         set.image.platform,
         Some(Platform::Aws | Platform::Azure | Platform::Gcp)
@@ -84,14 +80,12 @@ fn control_plane(set: &Set, running: Option<OcpMinor>) -> Effect {
     };
     if set.is_inactive {
         if is_ignored {
-            return Effect::new(
-                NextMachineOnly,
+            return Effect::next_alone(
                 "the set is Inactive: it makes no Machine until it is activated",
             );
         }
         if of_domain {
-            return Effect::new(
-                NextMachineOnly,
+            return Effect::next_alone(
                 "the set is Inactive; once it is activated it replaces the Machines that differ from it",
             );
         }
@@ -104,57 +98,47 @@ fn control_plane(set: &Set, running: Option<OcpMinor>) -> Effect {
         .by(CONTROL_PLANE_OPERATOR);
     }
     if is_ignored {
-        return Effect::new(
-            NextMachineOnly,
+        return Effect::next_alone(
             "since OpenShift 4.21 a control plane is not replaced for its image on this platform",
         );
     }
     if set.strategy.as_deref() == Some("OnDelete") {
-        return Effect::new(
-            NextMachineOnly,
-            format!(
-                "by strategy OnDelete a control plane Machine is replaced once somebody deletes it; all of them count as outdated then ({why})"
-            ),
-        );
+        return Effect::next_alone(format!(
+            "by strategy OnDelete a control plane Machine is replaced once somebody deletes it; all of them count as outdated then ({why})"
+        ));
     }
-    Effect::new(
-        ReplacesRunning,
+    Effect::replaces(
+        CONTROL_PLANE_OPERATOR,
         format!(
             "the set is Active with strategy {}, so that its operator replaces every control plane node, one after another ({why}). With spec.strategy.type \
              OnDelete it waits until a Machine is deleted",
             set.strategy.as_deref().unwrap_or("RollingUpdate")
         ),
     )
-    .by(CONTROL_PLANE_OPERATOR)
 }
 
 /// An image is part of the machine template.
 fn node_pool(set: &Set) -> Effect {
-    use EffectKind::{NextMachineOnly, ReplacesRunning};
     const BY: &str = "HyperShift";
     let of_release = set.image.field.as_deref() == Some(RELEASE_IMAGE);
     match (set.upgrade.as_deref(), set.strategy.as_deref(), of_release) {
-        (Some("InPlace"), _, false) => Effect::new(
-            NextMachineOnly,
-            "by upgradeType InPlace the nodes that are there stay as they are",
-        ),
-        (Some("InPlace"), ..) => Effect::new(
-            ReplacesRunning,
+        (Some("InPlace"), _, false) => {
+            Effect::next_alone("by upgradeType InPlace the nodes that are there stay as they are")
+        }
+        (Some("InPlace"), ..) => Effect::replaces(
+            BY,
             "by upgradeType InPlace every node is drained and updated to that release",
-        )
-        .by(BY),
-        (_, Some("OnDelete"), _) => Effect::new(
-            NextMachineOnly,
+        ),
+        (_, Some("OnDelete"), _) => Effect::next_alone(
             "by strategy OnDelete a node is replaced once its Machine is deleted",
         ),
-        (upgrade, ..) => Effect::new(
-            ReplacesRunning,
+        (upgrade, ..) => Effect::replaces(
+            BY,
             format!(
                 "by upgradeType {} every node of the NodePool is replaced, one after another",
                 upgrade.unwrap_or("Replace")
             ),
-        )
-        .by(BY),
+        ),
     }
 }
 
@@ -170,10 +154,7 @@ fn host(set: &Set) -> Effect {
     const DOWN: &str = "the baremetal-operator deprovisions a host whose spec.image or customDeploy changes: its node goes down without a drain, and is \
         installed anew";
     match (installed.as_slice(), unknown.as_slice()) {
-        ([], []) => Effect::new(
-            EffectKind::NextMachineOnly,
-            "no image is on the host's disk yet",
-        ),
+        ([], []) => Effect::next_alone("no image is on the host's disk yet"),
         ([], unknown) => Effect::new(
             EffectKind::Reinstalls,
             format!(

@@ -1,21 +1,35 @@
 //! The verdict on what is known of an image (pure), worded for who reads the cluster's objects: the node's words
 //! are about its own files. A rule that only the node can evaluate leaves it open.
 
+use super::candidate::parsed;
 use super::estimate::estimate;
-use super::horizon::later;
+use super::horizon::{Later, later};
 use super::image_judge::{Judge, without_warnings};
 use super::known_version::KnownVersion;
-use super::lookup_help::{NAME_RELEASE, lookup_help};
+use super::lookup_help::{LookupHelp, NAME_RELEASE, lookup_help};
 use super::set::{RELEASE_IMAGE, Set};
-use super::verdicts::Judged;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::target::is_okd;
-use crate::audit::results::set::{KnownBy, SetKind};
+use crate::audit::results::set::{Estimate, KnownBy, SetKind};
 use crate::data::{PUBLISHED, is_ami};
 use crate::verdict::words::About;
 use crate::verdict::{Action, Outcome, Reason, RuleResult, Verdict};
-use crate::version::{ImageVersion, OsFamily, Release};
+use crate::version::{ImageVersion, OsFamily};
 use skewguard_cluster::cluster::Cluster as Objects;
+
+/// The verdict on the next node, and what it goes by.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    pub(super) version: Option<ImageVersion>,
+    pub(super) by: KnownBy,
+    pub(super) from: Option<String>,
+    pub(super) estimate: Option<Estimate>,
+    /// Way to learn what is unknown.
+    pub(super) help: Option<LookupHelp>,
+    pub(super) later: Option<Later>,
+    pub(super) note: Option<String>,
+}
 
 /// The verdict, which is open for this reason.
 pub(super) fn left_open(verdict: Verdict, reason: Reason, message: String) -> Verdict {
@@ -56,9 +70,7 @@ pub(super) fn by_what_is_known(
 pub(super) fn with_horizon(verdict: Verdict, known: KnownVersion, judge: Judge<'_>) -> Judged {
     let is_open = verdict.verdict != Outcome::Refused;
     let refusal = is_open.then(|| later(judge, &known.version)).flatten();
-    let is_named = judge
-        .release
-        .is_some_and(|release| release.parse::<Release>().is_ok());
+    let is_named = parsed(judge.release).is_some();
     let (verdict, help) = if refusal.is_some() && !is_named {
         let message = "the cluster's release is unknown".to_owned();
         let verdict = left_open(verdict, Reason::TargetUnknown, message);
@@ -221,7 +233,7 @@ fn by_release(set: &Set, judge: Judge<'_>) -> Option<(Verdict, String)> {
         && set.release.is_some();
     // Its image is that of the release that is asked about.
     let asked = judge.release.filter(|asked| is_stock && !is_okd(asked))?;
-    let minor = asked.parse::<Release>().ok()?.minor;
+    let minor = parsed(Some(asked))?.minor;
     let images = judge.published(minor);
     let verdicts = images.iter().map(|version| judge.verdict(Some(version)));
     let mut verdicts: Vec<Verdict> = verdicts.collect();

@@ -1,9 +1,10 @@
 //! The later release from which on a policy would refuse a set (pure).
 
-use super::image_judge::Judge;
+use super::candidate::parsed;
+use super::image_judge::{Judge, valid};
 use crate::audit::cluster::target::meant_release;
 use crate::policy::{Affects, Effect, LimitRelease, Policy};
-use crate::verdict::{Action, PolicyInput, Verdict};
+use crate::verdict::{Action, Verdict};
 use crate::version::{ImageVersion, Release};
 use std::collections::BTreeSet;
 
@@ -20,11 +21,9 @@ pub(super) struct Later {
 /// its x.y is none: whoever updates takes a later patch. Where the release is unknown every release of the policy is
 /// later.
 pub(super) fn later(judge: Judge<'_>, version: &ImageVersion) -> Option<Later> {
-    let PolicyInput::Valid { policy, .. } = judge.policy else {
-        return None;
-    };
+    let policy = valid(judge.policy)?;
     let own = judge.release;
-    let running: Option<Release> = own.and_then(|own| own.parse().ok());
+    let running = parsed(own);
     let is_later = |release: &Release| running.is_none_or(|running| *release > running);
     let at = |release: &str| {
         let release = Some(release);

@@ -1,6 +1,6 @@
 //! Which known issues the image of a set has, whether or not the policy names them (pure).
 
-use super::image_judge::Judge;
+use super::image_judge::{Judge, valid};
 use crate::API_VERSION;
 use crate::audit::results::set::SetIssue;
 use crate::lint::starter::KNOWN_ISSUES;
@@ -83,8 +83,5 @@ pub(crate) fn is_named(policy: &PolicyInput, id: &str) -> bool {
 }
 
 fn named(policy: &PolicyInput) -> &[KnownIssue] {
-    match policy {
-        PolicyInput::Valid { policy, .. } => &policy.known_issues,
-        PolicyInput::Absent | PolicyInput::Invalid { .. } => &[],
-    }
+    valid(policy).map_or(&[], |policy| &policy.known_issues)
 }

@@ -1,14 +1,12 @@
 //! The limit that a policy lacks for a set (pure): one that lets its pool through.
 
-use super::image_judge::Judge;
+use super::image_judge::{Judge, valid};
 use crate::audit::results::set::MissingLimit;
-use crate::verdict::{PolicyInput, Reason, Verdict};
+use crate::verdict::{Reason, Verdict};
 
 /// The limit that is missing where none is for the set's release and pool.
 pub(crate) fn missing_limit(verdict: &Verdict, judge: Judge<'_>) -> Option<MissingLimit> {
-    let PolicyInput::Valid { policy, .. } = judge.policy else {
-        return None;
-    };
+    let policy = valid(judge.policy)?;
     if verdict.reason != Reason::NoLimitForTarget {
         return None;
     }

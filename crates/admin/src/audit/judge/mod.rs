@@ -21,7 +21,7 @@ pub(crate) mod operator;
 pub(crate) mod own;
 pub(crate) mod published;
 pub(crate) mod remedy;
-mod set;
+pub(crate) mod set;
 pub(crate) mod sets;
 pub(crate) mod skew;
 pub(crate) mod swapped;

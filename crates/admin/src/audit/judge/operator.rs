@@ -1,5 +1,6 @@
 //! Differences between a policy and the cluster's Machine Config Operator (pure).
 
+use super::candidate::parsed;
 use crate::audit::results::ClusterSkew;
 use crate::audit::results::upkeep::{Difference, OperatorDifference};
 use crate::operator::{self, Mismatch, Operator, OperatorLimits, OperatorSettings};
@@ -18,7 +19,7 @@ pub(crate) fn differences(
         return (Vec::new(), None);
     };
     let mut found: Vec<OperatorDifference> = opted_out(cluster, policy).into_iter().collect();
-    let Some(release) = release.and_then(|release| release.parse::<Release>().ok()) else {
+    let Some(release) = parsed(release) else {
         return (found, None);
     };
     let limits = match operator::for_release(release.minor) {
@@ -42,7 +43,7 @@ pub(crate) fn stream_note(
     release: Option<&str>,
 ) -> Option<String> {
     let cluster = objects.skew.as_ref().filter(|skew| skew.mode != "None")?;
-    let release = release?.parse::<Release>().ok()?;
+    let release = parsed(release)?;
     let Operator::Limits(limits) = operator::for_release(release.minor) else {
         return None;
     };
@@ -174,7 +175,7 @@ fn value_difference(
     // As the operator does it, the OCP release first; 0.0.0 stands for one that it does not know.
     let (value, accepted, own) = match (&cluster.ocp_version, &cluster.rhcos_version) {
         (Some(ocp), _) => {
-            let release = ocp.parse::<Release>().ok().filter(|r| r.minor.major > 0)?;
+            let release = parsed(Some(ocp)).filter(|r| r.minor.major > 0)?;
             let own = own("minimumOCPVersion").and_then(|own| match own {
                 Bound::Ocp(own) => Some(release >= *own),
                 _ => None,

@@ -1,7 +1,7 @@
 //! Whether a policy refuses the images of the cluster's own release (pure): then it is the policy
 //! that is wrong, because no image of that release helps.
 
-use super::image_judge::Judge;
+use super::image_judge::{Judge, valid};
 use super::image_versions::Lookup;
 use super::set::Set;
 use super::sets;
@@ -36,7 +36,7 @@ pub(crate) fn refused_own(
             "the ConfigMap coreos-bootimages, which has the cluster's own images, was not read",
         );
     }
-    if matches!(policy, PolicyInput::Valid { policy, .. } if policy.mode == Mode::None) {
+    if valid(policy).is_some_and(|policy| policy.mode == Mode::None) {
         return Ok(Vec::new());
     }
     let lookup = Lookup::new(objects);

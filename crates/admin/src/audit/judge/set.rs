@@ -6,6 +6,7 @@ use crate::audit::cluster::image::Image;
 use crate::audit::results::set::{SetAudit, SetKind};
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
+use std::collections::BTreeSet;
 use std::ops::Deref;
 
 /// A node pool's image field.
@@ -100,4 +101,10 @@ impl Set {
             | SetKind::Unknown => !self.is_inactive && !is_empty,
         }
     }
+}
+
+/// The keys that there are several times.
+pub(crate) fn repeated<K: Ord + Clone>(keys: impl Iterator<Item = K>) -> BTreeSet<K> {
+    let mut seen = BTreeSet::new();
+    keys.filter(|key| !seen.insert(key.clone())).collect()
 }

@@ -292,11 +292,22 @@ fn with_machines(
         && !of_set.image.is_of_release
         && !of_set.path.starts_with("Infrastructure")
         && of_set.image.site.chooser.is_none();
-    if is_left_out && of_set.known.is_none() {
-        of_set.known = by_members(&of_set, newest, nodes, lookup);
-        let own = newest.map(|newest| lookup.objects.image_of(&newest.metadata, &newest.source));
-        let platform = own.and_then(|own| own.platform);
-        of_set.image.platform = of_set.image.platform.or(platform);
+    if is_left_out
+        && of_set.known.is_none()
+        && let Some(newest) = newest
+    {
+        let Image {
+            architecture,
+            stream,
+            ..
+        } = of_set.image.clone();
+        let own = Image {
+            architecture,
+            stream,
+            ..lookup.objects.image_of(&newest.metadata, &newest.source)
+        };
+        of_set.image.platform = of_set.image.platform.or(own.platform);
+        of_set.known = by_member(newest, &own, nodes, lookup);
     }
     upkeep::with_capabilities(of_set, lookup.objects)
 }
@@ -319,22 +330,14 @@ fn with_upkeep(mut of_set: Set, set: &MachineSet, lookup: &Lookup<'_>) -> Set {
 
 /// Version by the set's own Machines, where its field is absent: their image is what admission
 /// filled in, and what the next one gets.
-fn by_members(
-    set: &Set,
-    newest: Option<&Machine>,
+fn by_member(
+    newest: &Machine,
+    image: &Image,
     nodes: Vec<&Node>,
     lookup: &Lookup<'_>,
 ) -> Option<KnownVersion> {
-    let newest = newest?;
-    let image = Image {
-        architecture: set.image.architecture.clone(),
-        stream: set.image.stream.clone(),
-        ..lookup.objects.image_of(&newest.metadata, &newest.source)
-    };
-    let known = image
-        .value
-        .as_ref()
-        .and_then(|_| lookup.image_version(&image, &mut Vec::new()));
+    let named = image.value.as_ref();
+    let known = named.and_then(|_| lookup.image_version(image, &mut Vec::new()));
     let known =
         known.or_else(|| by_newest_node(lookup.objects, nodes.into_iter(), &mut Vec::new()))?;
     Some(KnownVersion {

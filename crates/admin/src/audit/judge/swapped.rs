@@ -30,10 +30,7 @@ fn is_kept(set: &Set, lookup: &Lookup<'_>) -> bool {
     let own = set.upkeep.as_ref();
     own.is_some_and(|upkeep| upkeep.rule == Rule::Selected)
         || (lookup.objects.machine_sets.iter()).any(|other| {
-            let image = Image {
-                architecture: other.architecture.clone(),
-                ..lookup.objects.image_of(&other.metadata, &other.source)
-            };
+            let image = lookup.objects.image_of(&other.metadata, &other.source);
             is_same(&image, &set.image) && {
                 let candidate = Candidate {
                     kind: SetKind::MachineSet,
@@ -46,12 +43,9 @@ fn is_kept(set: &Set, lookup: &Lookup<'_>) -> bool {
 }
 
 fn is_same(a: &Image, b: &Image) -> bool {
-    let name = |image: &Image| {
-        image
-            .value
-            .as_deref()
-            .and_then(|value| value.rsplit('/').next().map(str::to_owned))
-    };
+    fn name(image: &Image) -> Option<&str> {
+        image.value.as_deref()?.rsplit('/').next()
+    }
     a.platform == b.platform && name(a) == name(b) && a.site.agrees(&b.site)
 }
 

@@ -6,7 +6,7 @@
 //! openshift/api `features/features.go` of each release branch, `machineconfiguration/v1`, `operator/v1`;
 //! openshift/hypershift `NodePoolSpec.osImageStream`.
 
-use super::candidate::{Candidate, KEPT, can_be_managed};
+use super::candidate::{Candidate, KEPT, can_be_managed, parsed};
 use super::image_versions::Lookup;
 use super::known_version::KnownVersion;
 use super::set::Set;
@@ -243,9 +243,7 @@ fn counts(candidate: Candidate<'_>, rule: Rule, objects: &Objects) -> Counts {
 
 /// #6448, in 5.0; #6459 in 4.22. The value that the operator has says more than the release.
 fn security_type_counts(objects: &Objects) -> Counts {
-    let running = objects.history.running.as_deref();
-    let running = running.and_then(|running| running.parse::<Release>().ok());
-    match running {
+    match parsed(objects.history.running.as_deref()) {
         _ if is_reset(objects) => Counts::Yes,
         Some(running) if running.minor > WITHOUT_SECURITY_TYPES.minor => Counts::Yes,
         Some(running) if running > WITHOUT_SECURITY_TYPES => Counts::FromSomePatch,
@@ -288,18 +286,14 @@ pub(crate) fn at_release(mut set: Set, release: Option<&str>) -> Set {
     if set.kind != SetKind::NodePool {
         return set;
     }
-    let release = release.and_then(|release| release.parse::<Release>().ok());
     if set.pinned.is_some() {
         set.image.stream.clone_from(&set.pinned);
         return set;
     }
-    let Some(release) = release.filter(|release| release.minor.major >= 5) else {
+    let Some(release) = parsed(release).filter(|release| release.minor.major >= 5) else {
         return set;
     };
-    let own = set
-        .release
-        .as_deref()
-        .and_then(|own| own.parse::<Release>().ok());
+    let own = parsed(set.release.as_deref());
     let is_now = own.is_some_and(|own| own.minor == release.minor);
     // Its own status counts more than a rule.
     let stream = match (set.stream_now.clone().filter(|_| is_now), set.runc) {

@@ -1,7 +1,7 @@
 //! Obstacles that keep the Machine Config Operator from a set, by platform and release (pure).
 
 use super::amis;
-use super::candidate::{Candidate, KEPT, can_be_managed, since};
+use super::candidate::{Candidate, KEPT, can_be_managed, parsed, since};
 use super::image_versions::Lookup;
 use super::known_version::KnownVersion;
 use crate::audit::cluster::groups::MACHINE_API;
@@ -10,7 +10,7 @@ use crate::audit::cluster::settings::Provisioning;
 use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
-use crate::version::{OcpMinor, Release};
+use crate::version::OcpMinor;
 use skewguard_cluster::cluster::Cluster as Objects;
 
 /// The project that has the images of RHCOS, as the operator compares it: with the beginning of the
@@ -162,10 +162,8 @@ fn architecture(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
 
 /// Tells whether the cluster's release is this one or a later one; so where it is unknown.
 fn is_since(objects: &Objects, major: u16, minor: u16) -> bool {
-    let release = objects.release.as_ref();
-    release
-        .and_then(|release| release.parse::<Release>().ok())
-        .is_none_or(|release| release.minor >= OcpMinor { major, minor })
+    let release = parsed(objects.release.as_deref());
+    release.is_none_or(|release| release.minor >= OcpMinor { major, minor })
 }
 
 fn aws(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Option<Upkeep> {

@@ -3,12 +3,11 @@
 use super::change::Change;
 use super::choice::is_behind;
 use super::effect::effects;
-use super::evidence::{by_what_is_known, guessed, left_open, with_horizon};
-use super::horizon::{Later, later};
+use super::evidence::{Judged, by_what_is_known, guessed, left_open, with_horizon};
+use super::horizon::later;
 use super::image_judge::Judge;
 use super::issues::known_to_fail;
 use super::known_version::KnownVersion;
-use super::lookup_help::LookupHelp;
 use super::missing_limit::missing_limit;
 use super::remedy::{Remedy, remedy};
 use super::set::Set;
@@ -16,24 +15,9 @@ use super::upkeep;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::effect::{Effect, EffectKind};
-use crate::audit::results::set::{Estimate, KnownBy, SetAudit};
-use crate::verdict::{BootImageStatus, Outcome, PolicyStatus, Reason, Verdict};
-use crate::version::ImageVersion;
+use crate::audit::results::set::{KnownBy, SetAudit};
+use crate::verdict::{BootImageStatus, Outcome, PolicyStatus, Reason};
 use skewguard_cluster::cluster::Cluster as Objects;
-
-/// The verdict on the next node, and what it goes by.
-#[derive(Debug)]
-pub(super) struct Judged {
-    pub(super) verdict: Verdict,
-    pub(super) version: Option<ImageVersion>,
-    pub(super) by: KnownBy,
-    pub(super) from: Option<String>,
-    pub(super) estimate: Option<Estimate>,
-    /// Way to learn what is unknown.
-    pub(super) help: Option<LookupHelp>,
-    pub(super) later: Option<Later>,
-    pub(super) note: Option<String>,
-}
 
 /// The row of a set, with the verdict on its next node as if the policy enforced, and the policy. `own` are the
 /// cluster's own images that fit.

@@ -2,7 +2,7 @@
 
 use super::image_versions::Lookup;
 use super::known_version::{KnownVersion, by_newest_node, contradiction, is_other};
-use super::set::Set;
+use super::set::{Set, repeated};
 use super::sets::made_from;
 use super::{skew, upkeep, upkeep_rules};
 use crate::audit::cluster::groups::MACHINE_API;
@@ -35,17 +35,11 @@ fn row_name(what: &str, image: Option<&str>) -> String {
 
 /// Rows of one name get the whole name of their image.
 fn name_apart(sets: &mut [Set]) {
-    let names = sets
-        .iter()
-        .map(|set| (set.kind, set.namespace.clone(), set.name.clone()));
-    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
-    for name in names {
-        *counts.entry(name).or_default() += 1;
-    }
-    for set in sets {
-        let name = (set.kind, set.namespace.clone(), set.name.clone());
+    let key = |set: &Set| (set.kind, set.namespace.clone(), set.name.clone());
+    let several = repeated(sets.iter().map(key));
+    for set in sets.iter_mut().filter(|set| several.contains(&key(set))) {
         let what = set.name.split_once(": ").map(|(what, _)| what);
-        if let (Some(2..), Some(what), Some(image)) = (counts.get(&name), what, &set.image.value) {
+        if let (Some(what), Some(image)) = (what, &set.image.value) {
             set.row.name = format!("{what}: {image}");
         }
     }

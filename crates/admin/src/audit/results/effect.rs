@@ -56,6 +56,16 @@ impl Effect {
         }
     }
 
+    /// A controller replaces what runs.
+    pub(crate) fn replaces(by: &str, reason: impl Into<String>) -> Self {
+        Self::new(EffectKind::ReplacesRunning, reason).by(by)
+    }
+
+    /// The next machine alone changes.
+    pub(crate) fn next_alone(reason: impl Into<String>) -> Self {
+        Self::new(EffectKind::NextMachineOnly, reason)
+    }
+
     pub(crate) fn by(self, who: impl Into<String>) -> Self {
         Self {
             by: Some(who.into()),

@@ -145,7 +145,8 @@ impl ClusterAudit {
     fn failing(&self) -> (usize, usize) {
         let since = self.audit.as_ref().and_then(|audit| audit.since.as_ref());
         let Some(since) = since else {
-            return (self.counted.would_be_refused, self.counted.undetermined);
+            let rows = self.counted.rows;
+            return (rows.would_be_refused, rows.undetermined);
         };
         let (refused, open): (Vec<_>, Vec<_>) =
             (since.changes.iter()).partition(|change| change.is == "refused");
@@ -204,7 +205,7 @@ impl FleetAudit {
             let of = cluster.summary.unwrap_or_default();
             summary.not_audited += usize::from(cluster.error.is_some());
             summary.incomplete += usize::from(cluster.is_incomplete());
-            summary.with_refused += usize::from(of.would_be_refused > 0);
+            summary.with_refused += usize::from(of.rows.would_be_refused > 0);
             summary.of_sets += of;
             summary.counted += cluster.counted;
         }

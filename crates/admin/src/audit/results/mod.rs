@@ -200,16 +200,8 @@ impl Provisioned {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Summary {
-    pub(crate) sets: usize,
-    /// Sets whose next node would be refused under `Enforce`.
-    pub(crate) would_be_refused: usize,
-    /// Sets whose next node would be let in.
-    pub(crate) would_be_allowed: usize,
-    /// Sets that the policy could not decide about, mostly because the version is unknown.
-    pub(crate) undetermined: usize,
-    /// Others that a later release of the policy would refuse.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) refused_later: usize,
+    #[serde(flatten)]
+    pub(crate) rows: SetSummary,
     /// Refused and undetermined ones that have an exception.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) excepted: usize,
@@ -222,8 +214,11 @@ pub(crate) struct Summary {
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct SetSummary {
     pub(crate) sets: usize,
+    /// Sets whose next node would be refused under `Enforce`.
     pub(crate) would_be_refused: usize,
+    /// Sets whose next node would be let in.
     pub(crate) would_be_allowed: usize,
+    /// Sets that the policy could not decide about, mostly because the version is unknown.
     pub(crate) undetermined: usize,
     /// Others that a later release of the policy would refuse.
     #[serde(skip_serializing_if = "is_zero")]
@@ -236,60 +231,52 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl Summary {
-    pub(crate) fn of<'a>(sets: impl Iterator<Item = &'a SetAudit> + Clone) -> Self {
-        let count = |is: fn(&SetAudit) -> bool| sets.clone().filter(|set| is(set)).count();
-        Self {
-            sets: sets.clone().count(),
-            would_be_refused: count(SetAudit::would_be_refused),
-            would_be_allowed: count(SetAudit::would_be_allowed),
-            undetermined: count(SetAudit::is_unknown),
-            refused_later: count(|set| set.refused_from.is_some()),
-            excepted: 0,
-            whole_sets: SetSummary::of(sets),
+    pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a SetAudit>) -> Self {
+        let mut summary = Self::default();
+        let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
+        for row in rows {
+            summary.rows.add(&[row]);
+            sets.entry(row.object()).or_default().push(row);
         }
+        for rows in sets.values() {
+            summary.whole_sets.add(rows);
+        }
+        summary
     }
 }
 
 impl SetSummary {
-    fn of<'a>(rows: impl Iterator<Item = &'a SetAudit>) -> Self {
-        let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
-        for row in rows {
-            sets.entry(row.object()).or_default().push(row);
-        }
-        let mut found = Self {
-            sets: sets.len(),
-            ..Self::default()
+    /// Counts a set, as the worst of its rows.
+    fn add(&mut self, rows: &[&SetAudit]) {
+        let has = |is: fn(&SetAudit) -> bool| rows.iter().any(|row| is(row));
+        let is_refused = has(SetAudit::would_be_refused);
+        let verdict = match has(SetAudit::is_unknown) {
+            _ if is_refused => &mut self.would_be_refused,
+            true => &mut self.undetermined,
+            false => &mut self.would_be_allowed,
         };
-        for rows in sets.values() {
-            let has = |is: fn(&SetAudit) -> bool| rows.iter().any(|row| is(row));
-            let is_refused = has(SetAudit::would_be_refused);
-            let verdict = match has(SetAudit::is_unknown) {
-                _ if is_refused => &mut found.would_be_refused,
-                true => &mut found.undetermined,
-                false => &mut found.would_be_allowed,
-            };
-            *verdict += 1;
-            let is_later = !is_refused && has(|row| row.refused_from.is_some());
-            found.refused_later += usize::from(is_later);
-        }
-        found
+        *verdict += 1;
+        self.sets += 1;
+        let is_later = !is_refused && has(|row| row.refused_from.is_some());
+        self.refused_later += usize::from(is_later);
     }
 }
 
 impl std::ops::AddAssign for Summary {
+    fn add_assign(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.excepted += other.excepted;
+        self.whole_sets += other.whole_sets;
+    }
+}
+
+impl std::ops::AddAssign for SetSummary {
     fn add_assign(&mut self, other: Self) {
         self.sets += other.sets;
         self.would_be_refused += other.would_be_refused;
         self.would_be_allowed += other.would_be_allowed;
         self.undetermined += other.undetermined;
         self.refused_later += other.refused_later;
-        self.excepted += other.excepted;
-        let (own, other) = (&mut self.whole_sets, other.whole_sets);
-        own.sets += other.sets;
-        own.would_be_refused += other.would_be_refused;
-        own.would_be_allowed += other.would_be_allowed;
-        own.undetermined += other.undetermined;
-        own.refused_later += other.refused_later;
     }
 }
 

@@ -74,7 +74,7 @@ impl Counts {
         self.later.add(audit);
         let sets = worst_rows(&audit.sets);
         let number = |is: fn(&SetAudit) -> bool| sets.iter().filter(|set| is(set)).count();
-        self.with_refused += usize::from(cluster.counted.would_be_refused > 0);
+        self.with_refused += usize::from(cluster.counted.rows.would_be_refused > 0);
         self.sets += sets.len();
         self.refused += number(|set| set.would_be_refused() && !set.is_excepted());
         self.unknown += number(|set| set.is_open() && set.boot_image.is_none());

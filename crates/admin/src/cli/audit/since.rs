@@ -45,7 +45,7 @@ pub(super) fn load(path: &Path, is_list: bool) -> Result<FleetAudit, Failure> {
             false => String::new(),
         };
         let audit = cluster.audit.as_ref();
-        let (has, all) = audit.map_or((0, 0), |audit| (audit.sets.len(), audit.summary.sets));
+        let (has, all) = audit.map_or((0, 0), |audit| (audit.sets.len(), audit.summary.rows.sets));
         // Sets were left out.
         if has != all {
             return Err(format!("--since {file}{of}: has {has} of {all} sets: make it without --only and names of sets").into());

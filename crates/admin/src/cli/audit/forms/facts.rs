@@ -336,10 +336,10 @@ pub(in crate::cli::audit) fn cluster_cells(cluster: &ClusterAudit) -> [String; 7
     [
         cluster.context.clone(),
         release.unwrap_or_else(dash),
-        number(|_, summary| summary.sets),
-        number(|cluster, _| cluster.counted.would_be_refused),
-        number(|cluster, _| cluster.counted.undetermined),
-        number(|_, summary| summary.would_be_allowed),
+        number(|_, summary| summary.rows.sets),
+        number(|cluster, _| cluster.counted.rows.would_be_refused),
+        number(|cluster, _| cluster.counted.rows.undetermined),
+        number(|_, summary| summary.rows.would_be_allowed),
         oldest.map_or_else(dash, |oldest| oldest.boot_image.version.clone()),
     ]
 }
@@ -372,12 +372,12 @@ pub(in crate::cli::audit) fn cluster_doubts(cluster: &ClusterAudit) -> Vec<Strin
 /// The worst verdict.
 pub(in crate::cli::audit) fn cluster_word(cluster: &ClusterAudit) -> Word {
     let counted = cluster.counted;
-    if counted.would_be_refused > 0 {
+    if counted.rows.would_be_refused > 0 {
         Word::Refused
     } else if cluster.error.is_some()
         || cluster.is_incomplete()
         || cluster.has_unknown_makers()
-        || counted.undetermined > 0
+        || counted.rows.undetermined > 0
     {
         Word::Unknown
     } else {
