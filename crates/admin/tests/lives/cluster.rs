@@ -223,7 +223,7 @@ impl Cluster {
             _ => name.clone(),
         };
         // Reverse DNS gives some their full name.
-        let is_full = n % 3 == 0 && !node.contains('.');
+        let is_full = n.is_multiple_of(3) && !node.contains('.');
         let node = if is_full {
             format!("{node}.c1.example.com")
         } else {

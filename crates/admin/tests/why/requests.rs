@@ -62,7 +62,7 @@ fn a_request_of_a_full_name_is_one_request() {
     let first = request("csr-a", NODE, BOOTSTRAPPER, "08:55:00");
     let second = request("csr-b", NODE, BOOTSTRAPPER, "09:10:00");
     let disabled = "csr-b: CSR rejected as the flow is disabled";
-    let report = gather("no-certificate", &[second.clone()], disabled).json();
+    let report = gather("no-certificate", std::slice::from_ref(&second), disabled).json();
     assert_eq!(
         sentence(&report),
         format!(
@@ -70,7 +70,7 @@ fn a_request_of_a_full_name_is_one_request() {
         )
     );
     let late = format!("csr-b: failed to find machine for node {NODE}, cannot approve");
-    let report = gather("no-certificate", &[second.clone()], &late).json();
+    let report = gather("no-certificate", std::slice::from_ref(&second), &late).json();
     let has = evidence(&report, "Machines, status.addresses");
     assert!(has.contains(NODE), "{report:#}");
     let line = only(&report)["evidence"].as_array().unwrap().iter();
