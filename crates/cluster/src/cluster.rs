@@ -29,7 +29,7 @@ use crate::kinds::user_data::{Authorities, Fingerprint, UserData};
 use crate::known_by::KnownBy;
 use crate::logs::ignition_server::IgnitionServers;
 use crate::logs::server_log::ServerLogs;
-use crate::moment::Moment;
+use crate::moment::{Moment, year};
 use crate::text::is_dns_name;
 use crate::unread::Unread;
 use crate::version::ImageVersion;
@@ -41,6 +41,8 @@ use std::sync::Arc;
 
 /// At most so many ConfigMaps of NodePools are asked for one by one.
 const MOST_POOL_CONFIGS: usize = 50;
+
+const HALF_A_YEAR: u64 = 182 * 86_400;
 
 /// At most this many Events are kept: the first ones.
 const MAX_EVENTS: usize = 50_000;
@@ -116,6 +118,8 @@ pub struct Cluster {
     pub newest: Option<Moment>,
     /// A moment after all that is read: when it is read.
     pub read_at: Option<Moment>,
+    /// The years of the logs' lines are by this: by the objects' clock, once that is known.
+    pub years_at: Option<Moment>,
     /// Lists are as the API server gave them: an empty one says that there is none.
     pub is_live: bool,
     /// Group and kind of what a live cluster did not give.
@@ -238,6 +242,34 @@ impl Cluster {
             .filter(|_| self.is_live)
             .or(newest)
             .or(self.read_at)
+    }
+
+    /// Tells whether something in it is about as new as the time at which it was read: a live cluster, or a
+    /// Node's sign of life.
+    pub fn has_clock(&self) -> bool {
+        self.is_live || !self.heartbeats.is_empty()
+    }
+
+    /// A moment after the logs' lines, for the years that they leave out.
+    pub fn log_clock(&self) -> Moment {
+        self.years_at.or(self.read_at).unwrap_or(Moment(0))
+    }
+
+    /// The objects' clock, where it says other years for the logs' lines than they were given.
+    pub fn clock_of_other_years(&self) -> Option<Moment> {
+        let newest = self.newest_of_objects()?;
+        // Logs may be read long after objects that have no clock.
+        let now = if self.has_clock() {
+            newest
+        } else {
+            let later = newest.plus(HALF_A_YEAR).min(self.read_at.unwrap_or(newest));
+            later.max(newest)
+        };
+        let given = self.log_clock();
+        let mut undated = self.logs.undated.iter();
+        let is_other =
+            undated.any(|(month, day)| year(now, *month, *day) != year(given, *month, *day));
+        is_other.then_some(now)
     }
 
     /// The newest time of an object. A Node's clock that is far ahead of most Nodes' does not count.

@@ -76,12 +76,11 @@ pub enum Files {
 /// The objects are of more than one cluster, and it cannot be told which is of which.
 pub fn read_files(paths: &[PathBuf], objects: &mut Cluster) -> Result<Files, String> {
     let unread = read_within(paths, objects, LIMITS, None);
-    // What is no file is read once.
-    let is_lasting = paths.iter().all(|path| path.is_file() || path.is_dir());
+    let is_lasting = are_lasting(paths);
     if let Some(clusters) = objects.staged.clusters.several().filter(|_| is_lasting) {
         return Ok(Files::OfSeveral(Gathers::of(clusters)));
     }
-    settle(objects)?;
+    let unread = settled(paths, None, objects, unread)?;
     Ok(Files::OfOne(unread))
 }
 
@@ -103,8 +102,32 @@ pub fn read_of(
     objects: &mut Cluster,
 ) -> Result<Vec<Unread>, String> {
     let unread = read_within(paths, objects, LIMITS, cluster);
+    settled(paths, cluster, objects, unread)
+}
+
+/// Settles what was read. Where the objects' clock says other years for lines of logs that have none, all is
+/// read once more, with these; what is no file is read once.
+fn settled(
+    paths: &[PathBuf],
+    cluster: Option<(&Gathers, usize)>,
+    objects: &mut Cluster,
+    unread: Vec<Unread>,
+) -> Result<Vec<Unread>, String> {
+    settle(objects)?;
+    let is_lasting = are_lasting(paths);
+    let Some(clock) = objects.clock_of_other_years().filter(|_| is_lasting) else {
+        return Ok(unread);
+    };
+    *objects = objects.with_the_same_streams();
+    objects.years_at = Some(clock);
+    let unread = read_within(paths, objects, LIMITS, cluster);
     settle(objects)?;
     Ok(unread)
+}
+
+/// Tells if all can be read twice.
+fn are_lasting(paths: &[PathBuf]) -> bool {
+    paths.iter().all(|path| path.is_file() || path.is_dir())
 }
 
 fn read_within(

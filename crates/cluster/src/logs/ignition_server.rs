@@ -95,7 +95,7 @@ impl IgnitionServers {
             line.hash(&mut hasher);
             let hash = hasher.finish();
             let text = String::from_utf8_lossy(line);
-            let (at, message) = split(text.trim_end(), &|_, _| None);
+            let (at, message) = split(text.trim_end(), &mut |_, _| None);
             let Some(at) = at.filter(|at| *at <= now.plus(86_400)) else {
                 return;
             };

@@ -46,8 +46,10 @@ impl Cluster {
         let mut whole = head.as_slice().chain(&mut log);
         match kind {
             Some(Log::Server(name)) => {
-                self.logs
-                    .add(&name, &mut whole, self.read_at.unwrap_or(Moment(0)))?;
+                self.logs.add(&name, &mut whole, self.log_clock())?;
+                if is_in_gather(path) {
+                    self.logs.read_now(&name);
+                }
                 if log.limit() == 0 {
                     let mib = most >> 20;
                     let cut = format!("only the first {mib} MiB of its log were read");
@@ -68,10 +70,14 @@ impl Cluster {
     /// # Errors
     /// It cannot be read to its end. What came before stays added.
     pub fn add_approver_log(&mut self, log: &mut dyn Read) -> io::Result<()> {
-        let now = self.read_at.unwrap_or(Moment(0));
+        let now = self.log_clock();
         lines(log, &mut |line| {
             let line = String::from_utf8_lossy(line);
-            let (at, message) = split(line.trim_end(), &|month, day| year(now, month, day));
+            let undated = &mut self.logs.undated;
+            let (at, message) = split(line.trim_end(), &mut |month, day| {
+                undated.insert((month, day));
+                year(now, month, day)
+            });
             if let Some((name, why)) = refusal(&line)
                 && (self.refusals.len() < MAX_REFUSALS || self.refusals.contains_key(name))
             {
@@ -115,7 +121,12 @@ fn text_name(path: &Path) -> Option<String> {
 
 /// A text that a person gathered: gathers name their logs by the pod's folder.
 fn is_text_outside_gathers(path: &Path) -> bool {
-    text_name(path).is_some() && !path.iter().any(|part| part == "namespaces")
+    text_name(path).is_some() && !is_in_gather(path)
+}
+
+/// A gather has logs by their namespaces, and reads them with the objects.
+fn is_in_gather(path: &Path) -> bool {
+    path.iter().any(|part| part == "namespaces")
 }
 
 /// The log that a text is, by its lines; its name is the file's.
@@ -142,7 +153,7 @@ enum TextOf {
 fn kind_of_text(head: &[u8]) -> Option<TextOf> {
     let text = String::from_utf8_lossy(head);
     text.lines().take(500).find_map(|line| {
-        let (_, message) = split(line, &|_, _| Some(1970));
+        let (_, message) = split(line, &mut |_, _| Some(1970));
         let begins = |words: &[&str]| words.iter().any(|word| message.starts_with(word));
         if begins(&[
             "Launching server on :2262",

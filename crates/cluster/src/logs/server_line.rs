@@ -149,7 +149,7 @@ const OF_POOL: [&str; 3] = [
 /// klog does not write.
 pub fn split<'a>(
     line: &'a str,
-    year_of: &dyn Fn(u8, u8) -> Option<u16>,
+    year_of: &mut dyn FnMut(u8, u8) -> Option<u16>,
 ) -> (Option<Moment>, &'a str) {
     // `oc logs --prefix` begins with the pod and the container.
     let line = match line.strip_prefix("[pod/") {
@@ -171,7 +171,12 @@ pub fn split<'a>(
         .iter()
         .find_map(|mark| rest.strip_prefix(mark))
         .unwrap_or(rest);
-    if let Some((at, message)) = klog(rest, year_of) {
+    // The kubelet's stamp has the year.
+    let mut year_of = |month, day| match stamp {
+        Some(_) => None,
+        None => year_of(month, day),
+    };
+    if let Some((at, message)) = klog(rest, &mut year_of) {
         return (stamp.or(at), message);
     }
     if let Some((at, message)) = go_log(rest) {
@@ -183,7 +188,7 @@ pub fn split<'a>(
 /// `I1104 16:39:29.536108       1 api.go:117] message`.
 fn klog<'a>(
     text: &'a str,
-    year_of: &dyn Fn(u8, u8) -> Option<u16>,
+    year_of: &mut dyn FnMut(u8, u8) -> Option<u16>,
 ) -> Option<(Option<Moment>, &'a str)> {
     let head = text.get(..21)?;
     let (level, head) = head.split_at_checked(1)?;
@@ -357,7 +362,7 @@ mod tests {
     use super::*;
 
     fn of(line: &str) -> (Option<String>, Line<'_>) {
-        let (at, message) = split(line, &|_, _| Some(2026));
+        let (at, message) = split(line, &mut |_, _| Some(2026));
         (at.map(Moment::text), read(message))
     }
 
@@ -513,7 +518,7 @@ mod tests {
             "I1 x] Pool worker has MachineOSConfig but image not ready yet",
             "",
         ] {
-            let (_, message) = split(known, &|_, _| None);
+            let (_, message) = split(known, &mut |_, _| None);
             let message = message.split_once("] ").map_or(message, |(_, rest)| rest);
             assert_eq!(read(message), Line::Known, "{known}");
         }

@@ -8,7 +8,7 @@ use super::server_line::FailureKind;
 use crate::moment::Moment;
 use crate::secrets::without_secrets;
 use crate::text::printable_up_to;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 
 /// At most this many addresses are kept.
@@ -63,6 +63,9 @@ pub struct Source {
     pub name: String,
     pub first: Option<Moment>,
     pub last: Option<Moment>,
+    /// It was read when the objects were, as a live cluster's and a gather's are: of a file that somebody
+    /// saved nothing says when.
+    pub(super) is_of_now: bool,
     /// Only a part was read, and which.
     pub cut: Option<String>,
     /// It is the bootstrap machine's, which is not the cluster's.
@@ -93,6 +96,8 @@ pub struct ServerLogs {
     /// Lines that nobody knows, and the first of them.
     pub unknown: usize,
     pub unknown_sample: Option<String>,
+    /// Months and days of lines without a year, of the approvers' logs, too.
+    pub(crate) undated: BTreeSet<(u8, u8)>,
     /// Addresses that are not kept.
     pub peers_left_out: usize,
 }
@@ -124,6 +129,13 @@ impl ServerLogs {
         }
     }
 
+    /// Notes that a server's log was read when the objects were.
+    pub fn read_now(&mut self, name: &str) {
+        if let Some(source) = self.sources.iter_mut().find(|source| source.name == name) {
+            source.is_of_now = true;
+        }
+    }
+
     /// Notes that a server's log has all since then.
     pub fn covers(&mut self, name: &str, since: Moment) {
         if let Some(source) = self.sources.iter_mut().find(|source| source.name == name) {
@@ -136,6 +148,20 @@ impl ServerLogs {
         let sources = self.servers();
         let begins: Option<Vec<Moment>> = sources.map(|source| source.first).collect();
         begins?.into_iter().max()
+    }
+
+    /// As far as all of them go, where the objects were read now: a log that was saved shows nothing after
+    /// its last line. `None` where one has no time at all.
+    pub fn reach(&self, now: Moment) -> Option<Moment> {
+        let end = |source: &Source| {
+            if source.is_of_now {
+                Some(now)
+            } else {
+                source.last
+            }
+        };
+        let ends: Option<Vec<Moment>> = self.servers().map(end).collect();
+        ends?.into_iter().min()
     }
 
     /// The logs of the cluster's own servers.
