@@ -1,6 +1,7 @@
 //! A machine's requests in the machine-config-server's logs (pure).
 
 use super::case::{CLOCKS, Case};
+use super::ground::Counter;
 use super::moment::Moment;
 use super::server_line::FailureKind;
 use super::server_log::{Outcome, Peer, Request};
@@ -36,6 +37,8 @@ pub(super) enum Asked {
 pub(super) struct Silence {
     /// As far back as this.
     pub(super) since: Moment,
+    /// Up to this: now, or where the logs end.
+    pub(super) until: Moment,
     /// No request in the logs may be its own.
     pub(super) is_told_apart: bool,
     /// It connected, and TLS failed.
@@ -174,8 +177,15 @@ impl Case<'_> {
                 "whose the requests of {strangers} address{es} are, which no Machine, host or Node has, or a Node that had joined before"
             ));
         }
+        let until = self.end_of_logs().unwrap_or(self.now);
+        // Logs that end before it was made say nothing of it.
+        if until < since && tls.distrust.is_none() && tls.broken.is_none() {
+            self.unread(&[Counter::ServerLogs]);
+            return Asked::NoLog;
+        }
         Asked::Not(Silence {
             since,
+            until,
             is_told_apart: strangers == 0 && (!is_unaddressed || asked == 0),
             tls,
         })
@@ -197,6 +207,11 @@ impl Case<'_> {
                 "what the machine-config-servers served before {before}, or elsewhere: their logs do not have it"
             ));
         }
+        if let Some(reach) = self.end_of_logs() {
+            missing.push(format!(
+                "what the machine-config-servers served after {reach}: a log ends then, and a file does not say when it was saved"
+            ));
+        }
         let cut = logs.servers().filter(|source| source.cut.is_some());
         missing.extend(cut.map(|source| format!("the rest of the log of {}", source.name)));
         if logs.peers_left_out > 0 {
@@ -209,6 +224,12 @@ impl Case<'_> {
             ));
         }
         missing
+    }
+
+    /// As far as the logs go, where they end long before now.
+    pub(super) fn end_of_logs(&self) -> Option<Moment> {
+        let reach = self.facts.logs.reach(self.now)?;
+        (reach.plus(STILL_ASKS) < self.now).then_some(reach)
     }
 
     /// Servers whose log was not read.

@@ -169,7 +169,7 @@ impl Case<'_> {
     /// The finding, and whether what it says follows from what was read.
     fn why_not_asked(&mut self, silence: &Silence) -> (Finding, bool) {
         let (name, tls) = (self.name, &silence.tls);
-        let age = span(self.now.since(silence.since));
+        let age = span(silence.until.since(silence.since));
         let reached = tls.distrust.is_some() || tls.broken.is_some();
         let odd_state = self.odd_state().filter(|_| !reached);
         let is_whole = self.missing_logs().is_empty();
@@ -180,6 +180,13 @@ impl Case<'_> {
             }
             (false, true) => format!(
                 "{name} has not asked for its config in {age} from an address that is known as its own"
+            ),
+            (_, false) if silence.until <= silence.since => {
+                format!("{name} did not ask for its config, as far as the logs go")
+            }
+            (_, false) if self.end_of_logs().is_some() => format!(
+                "{name} did not ask for its config in {age} up to {}, where the logs end",
+                silence.until.clock()
             ),
             (_, false) => format!(
                 "{name} has not asked for its config in the last {age}, as far as the logs go back"

@@ -13,7 +13,7 @@ fn unseen(report: &Value) -> String {
 }
 
 /// A quiet machine: without the handshakes that it has in the case.
-fn quiet() -> Gather {
+pub(super) fn quiet() -> Gather {
     let gather = Gather::of("no-request");
     gather.change(|_, text| {
         let lines = text

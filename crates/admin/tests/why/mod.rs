@@ -12,6 +12,7 @@ mod others;
 mod reading;
 mod requests;
 mod signs;
+mod times;
 mod told;
 
 use crate::audit::run;
