@@ -72,7 +72,8 @@ impl Said {
 }
 
 fn names<'a>(of: impl Iterator<Item = &'a Value>) -> BTreeSet<String> {
-    of.map(|one| format!("{}/{}", one["namespace"], one["name"]).replace('"', ""))
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    of.map(|one| format!("{}/{}", text(&one["namespace"]), text(&one["name"])))
         .collect()
 }
 

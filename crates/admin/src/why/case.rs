@@ -3,7 +3,7 @@
 use super::index::Index;
 use super::moment::{Moment, span};
 use super::report::Evidence;
-use super::way::At;
+use super::way::{At, YOUNG};
 use crate::audit::SetAudit;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::agent::Agent;
@@ -139,6 +139,25 @@ impl<'a> Case<'a> {
     /// Tells if something is of an earlier machine of this name or address, by the server's clock.
     pub(super) fn is_before(&self, at: Option<Moment>) -> bool {
         matches!((at, self.created), (Some(at), Some(own)) if at.plus(CLOCKS) < own)
+    }
+
+    /// Why its age is not known, where all times that were read may be of long before they were read.
+    pub(super) fn odd_age(&self) -> Option<String> {
+        let is_young = self.now.since(self.created?) < YOUNG;
+        // What has failed is over, whenever that was.
+        let is_over = self.machine.is_some_and(Machine::is_failed);
+        (is_young && !is_over && !self.facts.has_clock()).then(|| {
+            format!(
+                "how old it is: the newest time in what was read is {}, and nothing says when it was read (`oc get nodes -o json` does)",
+                self.now
+            )
+        })
+    }
+
+    /// The seconds since it was made, where that is known.
+    pub(super) fn age(&self) -> Option<u64> {
+        let created = self.created.filter(|_| self.odd_age().is_none());
+        created.map(|created| self.now.since(created))
     }
 
     /// A time span before now, in words; nothing where it is unknown.

@@ -104,8 +104,10 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
     let finding = find(&mut case);
     let finding = case.remade(finding);
     let finding = case.warned(finding);
-    let proof = finding.proof().cloned();
+    let odd_age = case.odd_age();
+    let proof = finding.proof().filter(|_| odd_age.is_none()).cloned();
     let mut unseen = mem::take(&mut case.unseen);
+    unseen.extend(odd_age);
     if proof.is_none() && unseen.is_empty() {
         unseen.push("more than this: its console says where it stands".to_owned());
     } else if proof.is_some() && finding.stage != Stage::NoRequest {
@@ -118,7 +120,7 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
         name: case.name.to_owned(),
         owner: case.machine.and_then(Machine::owner),
         pool: case.pool(),
-        age_seconds: case.created.map(|created| case.now.since(created)),
+        age_seconds: case.age(),
         stage: finding.stage,
         is_certain: proof.is_some(),
         proof,

@@ -219,8 +219,8 @@ impl<'a> Case<'a> {
             None => self.why_not_made(machine),
         };
         let name = self.name;
-        let age = self.created.map(|created| span(self.now.since(created)));
-        let age = age.map_or(String::new(), |age| format!(" after {age}"));
+        let age = self.age();
+        let age = age.map_or(String::new(), |age| format!(" after {}", span(age)));
         if why.is_empty() {
             self.unread(&[Counter::Host]);
             let finding = no_instance(

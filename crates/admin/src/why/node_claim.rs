@@ -55,6 +55,8 @@ impl Case<'_> {
         let says = says.map_or(".".to_owned(), |says| {
             format!(": {}", sentence(&says.says()))
         });
+        let age = self.age();
+        let age = age.map_or(String::new(), |age| format!(" in {}", span(age)));
         self.unread(&[Counter::Requests, Counter::Nodes]);
         self.unseen(
             "whether it asked for its config: a NodeClaim has no address; its console has it",
@@ -63,9 +65,8 @@ impl Case<'_> {
             Stage::Unknown,
             "cannot be told",
             format!(
-                "{}'s instance was launched, and its Node has not registered in {}{says}",
-                self.name,
-                span(self.now.since(made))
+                "{}'s instance was launched, and its Node has not registered{age}{says}",
+                self.name
             ),
         )
         .next("Look at its console: Ignition says there whether it gets its config")

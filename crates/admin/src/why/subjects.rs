@@ -32,7 +32,10 @@ pub(super) fn of_age<'a>(
     for (since, subject) in all.into_iter().filter(|(_, subject)| is_in(subject)) {
         // What is deleted before it can join is never older, and what has failed is over.
         let is_never_young = matches!(subject, Subject::Machine(machine) if machine.is_failed() || is_remade(index, machine));
-        if !is_never_young && since.is_some_and(|since| index.now.since(since) < YOUNG) {
+        // Without a clock it may be of any age.
+        let is_known = index.facts.has_clock();
+        if is_known && !is_never_young && since.is_some_and(|since| index.now.since(since) < YOUNG)
+        {
             found.young += 1;
         } else {
             found.all.push(subject);

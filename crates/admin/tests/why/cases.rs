@@ -48,7 +48,7 @@ const TRUTHS: [Truth; 21] = [
     Truth { case: "pipe-of-another", stage: "FirstBoot", is_certain: false, machines: 1, says: &["got its config"], never: &["broken pipe", "MTU"] },
     Truth { case: "refused-to-the-installer", stage: "RequestRefused", is_certain: false, machines: 1, says: &["the installer on it", "(500)", "failed to convert config from spec v3.2 to v2.2"], never: &["network or load balancer"] },
     Truth { case: "right-ca-clock-behind", stage: "NoRequest", is_certain: false, machines: 1, says: &["rejects its certificate", "the machine's clock"], never: &["Give the user data Secret"] },
-    Truth { case: "two-clocks", stage: "NoInstance", is_certain: true, machines: 1, says: &["InvalidConfiguration: subnet not found"], never: &["No machine waits"] },
+    Truth { case: "two-clocks", stage: "NoInstance", is_certain: true, machines: 2, says: &["InvalidConfiguration: subnet not found", "how old it is: the newest time"], never: &["No machine waits", "just now"] },
     Truth { case: "two-servers-out-of-order", stage: "RequestRefused", is_certain: false, machines: 1, says: &["etcdserver: request timed out"], never: &["got its config"] },
     Truth { case: "url-with-a-password", stage: "NoInstance", is_certain: true, machines: 1, says: &["http://10.9.9.20/rhcos-412.qcow2", "404 Not Found"], never: &["S3cret", "deploy:", "token=", "abcdef0123456789"] },
 ];

@@ -1,7 +1,7 @@
-//! The clocks: up to when logs go, and the year that klog leaves out.
+//! The clocks: up to when logs go, the year that klog leaves out, and objects without a clock beside them.
 
 use super::input::quiet;
-use super::{Gather, WAITS, json, only};
+use super::{Gather, WAITS, json, only, why};
 use serde_json::{Value, json as object};
 
 fn sentence(report: &Value) -> String {
@@ -134,5 +134,41 @@ fn the_year_of_a_log_is_that_of_its_objects() {
             "{said}"
         );
         assert_eq!(report["serverLog"]["notes"], object!([]), "{report:#}");
+    }
+}
+
+/// `oc get machine NAME -o yaml` alone: of when it is cannot be read from it.
+#[test]
+fn a_machine_without_a_clock_beside_it_is_never_made_just_now() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m.json");
+    for phase in ["Provisioned", "Provisioning"] {
+        let mut machine = machine("2020-08-19T08:00:00Z");
+        machine["status"]["phase"] = phase.into();
+        machine["status"]["lastUpdated"] = "2020-08-19T08:06:00Z".into();
+        machine["status"]["conditions"] = object!([{ "type": "InstanceExists", "status": "False",
+            "reason": "Odd", "message": "Not yet.", "lastTransitionTime": "2020-08-19T08:06:00Z" }]);
+        std::fs::write(&path, machine.to_string()).unwrap();
+        let from = path.to_str().unwrap();
+        let report = json(&[from]);
+        let found = only(&report);
+        assert_eq!(
+            (&found["name"], &report["young"]),
+            (&WAITS.into(), &0.into())
+        );
+        assert_eq!(found["isCertain"], false, "{report:#}");
+        assert!(
+            found.get("ageSeconds").is_none_or(Value::is_null),
+            "{report:#}"
+        );
+        assert!(
+            unseen(&report).contains("how old it is: the newest time in what was read is 2020-08-19T08:06:00Z, and nothing says when it was read (`oc get nodes -o json` does)"),
+            "{report:#}"
+        );
+        let (text, ..) = why(&[from], &[]);
+        assert!(
+            !text.contains("just now") && !text.contains(" after 6 minutes"),
+            "{text}"
+        );
     }
 }
