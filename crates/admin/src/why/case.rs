@@ -100,7 +100,7 @@ impl<'a> Case<'a> {
         // A host may have been inspected long before it was provisioned.
         let since = host
             .filter(|_| machine.is_none())
-            .and_then(|host| host.since);
+            .and_then(Host::provisioned_at);
         Self {
             facts,
             index,

@@ -269,7 +269,7 @@ impl<'a> Case<'a> {
             let full_name = host.metadata.full_name();
             let words = words(host);
             let source = format!("BareMetalHost {full_name}, status");
-            self.see(source, host.since, &words);
+            self.see(source, host.since().or(host.updated), &words);
             said.push(format!("host {full_name} is {words}"));
         }
         let more = said.len().saturating_sub(3);
@@ -315,7 +315,7 @@ impl<'a> Case<'a> {
     fn host_instance(&mut self, host: &Host) -> Result<String, Finding> {
         let (name, full_name) = (self.name, host.metadata.full_name());
         let mut source = format!("BareMetalHost {full_name}, status.provisioning.state");
-        self.see(&source, host.since, &host.state);
+        self.see(&source, host.since().or(host.updated), &host.state);
         let error = host.error_type.as_ref().map(|kind| {
             let message = host.error_message.as_deref().unwrap_or_default();
             let of_error = format!("BareMetalHost {full_name}, status.errorMessage");
@@ -337,9 +337,12 @@ impl<'a> Case<'a> {
                 .next("Correct what the message names; the host is then tried again by itself")
             }
             _ if !is_installed => {
-                let since = host.since.map_or(String::new(), |since| {
-                    format!(" for {}", span(self.now.since(since)))
-                });
+                let since = match (host.since(), host.updated) {
+                    (Some(since), _) => format!(" for {}", span(self.now.since(since))),
+                    // Its status may have changed in that state, too.
+                    (None, Some(at)) => format!(" for at least {}", span(self.now.since(at))),
+                    (None, None) => String::new(),
+                };
                 let own = format!("-n {} {}", host.metadata.namespace, host.metadata.name);
                 let (kept, help) = match kept_by(host) {
                     Some(annotation) => (

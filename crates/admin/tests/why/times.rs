@@ -64,6 +64,52 @@ fn a_saved_log_proves_silence_up_to_its_last_line() {
     assert!(!unseen(&report).contains("served after"), "{report:#}");
 }
 
+/// A host's status is written again and again in one state: its history says since when it is in that.
+#[test]
+fn a_hosts_time_in_a_state_is_that_of_its_history() {
+    let gather = Gather::of("nothing-known");
+    std::fs::remove_dir_all(gather.dir.path().join("namespaces")).unwrap();
+    let inspected = object!({ "start": "2026-08-20T06:00:00Z", "end": "2026-08-20T06:20:00Z" });
+    let goes_on = object!({ "start": "2026-08-20T07:00:00Z", "end": null });
+    for (state, history, wanted) in [
+        ("inspecting", object!({ "inspect": goes_on }), "for 3 hours"),
+        (
+            "inspecting",
+            object!({ "inspect": inspected, "provision": goes_on }),
+            "for at least 5 minutes",
+        ),
+        (
+            "deprovisioning",
+            object!({ "provision": inspected, "deprovision": goes_on }),
+            "for 3 hours",
+        ),
+        (
+            "preparing",
+            object!({ "inspect": goes_on }),
+            "for at least 5 minutes",
+        ),
+        (
+            "provisioning",
+            object!({ "provision": { "start": "yesterday" } }),
+            "for at least 5 minutes",
+        ),
+        ("provisioning", object!("none"), "for at least 5 minutes"),
+    ] {
+        let host = object!({ "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+            "metadata": { "name": "rack1-u7", "namespace": "openshift-machine-api", "creationTimestamp": "2026-08-20T05:00:00Z" },
+            "spec": { "customDeploy": { "method": "install_coreos" }, "online": true },
+            "status": { "lastUpdated": "2026-08-20T09:55:00Z", "operationHistory": history,
+                "provisioning": { "state": state } } });
+        std::fs::write(gather.dir.path().join("more.json"), host.to_string()).unwrap();
+        assert_eq!(
+            sentence(&gather.json()),
+            format!(
+                "rack1-u7 is not installed yet: host openshift-machine-api/rack1-u7 is {state} {wanted}."
+            )
+        );
+    }
+}
+
 fn machine(made: &str) -> Value {
     object!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
         "metadata": { "name": WAITS, "namespace": "openshift-machine-api", "creationTimestamp": made,

@@ -19,11 +19,11 @@ pub struct Host {
     /// `provisioning`, `provisioned`, `available`…
     #[serde(rename = "status.provisioning.state")]
     pub state: String,
-    #[serde(
-        rename = "status.operationHistory.provision.start|status.lastUpdated",
-        deserialize_with = "time"
-    )]
-    pub since: Option<Moment>,
+    #[serde(rename = "status.operationHistory")]
+    history: Operations,
+    /// Of any change of its status.
+    #[serde(rename = "status.lastUpdated", deserialize_with = "time")]
+    pub updated: Option<Moment>,
     #[serde(rename = "status.errorType")]
     pub error_type: Option<String>,
     #[serde(rename = "status.errorMessage", deserialize_with = "message_if_any")]
@@ -63,6 +63,24 @@ pub struct Host {
     pub owner: Option<String>,
 }
 
+/// The last operations of each kind on a host.
+#[derive(Debug, Default, Deserialize)]
+struct Operations {
+    register: Operation,
+    inspect: Operation,
+    provision: Operation,
+    deprovision: Operation,
+}
+
+/// An operation: one that goes on has no end.
+#[derive(Debug, Default, Deserialize)]
+struct Operation {
+    #[serde(deserialize_with = "time")]
+    start: Option<Moment>,
+    #[serde(deserialize_with = "time")]
+    end: Option<Moment>,
+}
+
 /// Source that equal hosts share: they are installed from the same image, and ask for the same config.
 #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct HostSource {
@@ -92,6 +110,23 @@ impl Host {
     /// A live ISO installs nodes of other clusters (baremetal-operator `Image.DiskFormat`).
     pub fn is_live(&self) -> bool {
         self.format == "live-iso"
+    }
+
+    /// The beginning of its last installation.
+    pub fn provisioned_at(&self) -> Option<Moment> {
+        self.history.provision.start
+    }
+
+    /// The moment since when it is in its state; `None` where its history does not say it.
+    pub fn since(&self) -> Option<Moment> {
+        let operation = match &*self.state {
+            "registering" => &self.history.register,
+            "inspecting" => &self.history.inspect,
+            "provisioning" => &self.history.provision,
+            "deprovisioning" => &self.history.deprovision,
+            _ => return None,
+        };
+        operation.start.filter(|_| operation.end.is_none())
     }
 
     /// Names of it in certificate requests and reports.
