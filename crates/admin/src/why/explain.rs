@@ -9,7 +9,7 @@ use super::moment::Moment;
 use super::report::{Explanation, WhyReport};
 use super::request_step::{Asked, STILL_ASKS};
 use super::sets::sets_without_machines;
-use super::subjects::{Subjects, all_named, of_age, strangers, waiting};
+use super::subjects::{Subjects, all_named, failing_hosts, of_age, strangers, waiting};
 use super::way::{At, Stage};
 use crate::API_VERSION;
 use crate::audit::{BootImageAudit, Origin, SetAudit, Unread};
@@ -68,6 +68,11 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
         // Where there are more of them than machines that they may be of, some are of others.
         let is_named = |name: &str| named.len() <= own.len() && named.contains(name);
         let others = strangers(&index, &is_named, &is_told).into_iter();
+        let is_host_named = |name: &str| {
+            let mut all = machines.iter();
+            all.any(|machine| machine.names_host(name))
+        };
+        let others = others.chain(failing_hosts(&index, &is_host_named));
         let sets = sets_without_machines(&index).into_iter();
         let others = others.chain(sets.map(|set| (None, set)));
         let others = of_age(&index, namespace, others);
@@ -216,5 +221,16 @@ impl Explanation {
     pub(crate) fn requests(&self) -> impl Iterator<Item = &str> {
         let sources = self.evidence.iter().map(|evidence| &evidence.source);
         sources.filter_map(|source| source.strip_prefix("CertificateSigningRequest "))
+    }
+
+    /// Tells if a BareMetalHost is in its evidence.
+    fn names_host(&self, full_name: &str) -> bool {
+        let mut sources = self.evidence.iter().map(|evidence| &evidence.source);
+        let names = |source: &String| {
+            let rest = source.strip_prefix("BareMetalHost ");
+            rest.and_then(|rest| rest.split_once(", "))
+                .is_some_and(|(name, _)| name == full_name)
+        };
+        sources.any(names)
     }
 }

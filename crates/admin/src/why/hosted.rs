@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const CONDITIONS: [&str; 8] = [
     "UpdateManagementEnabled",
     "IgnitionEndpointAvailable",
-    "ReconciliationActive",
+    ACTIVE,
     "AWSSecurityGroupAvailable",
     "AllMachinesReady",
     "ReachedIgnitionEndpoint",
@@ -50,8 +50,16 @@ fn is_about_validity(condition: &Condition) -> bool {
 }
 
 /// Tells if something of a NodePool is not valid: no machine gets a config with it.
-pub(super) fn is_invalid(pool: &NodePool) -> bool {
+fn is_invalid(pool: &NodePool) -> bool {
     blame(pool).iter().any(|one| is_about_validity(one))
+}
+
+/// The condition of a NodePool that its controller leaves alone where it is `False`.
+const ACTIVE: &str = "ReconciliationActive";
+
+/// Tells if no machine is made of a NodePool, as it says: it is not valid, or paused.
+pub(super) fn is_stopped(pool: &NodePool) -> bool {
+    is_invalid(pool) || blame(pool).iter().any(|one| one.kind == ACTIVE)
 }
 
 impl Case<'_> {
@@ -67,10 +75,14 @@ impl Case<'_> {
         };
         let beside = match self.see_pool(pool) {
             Some((kind, why)) if kind != SKEW => {
-                let finding = no_instance(
+                let mut finding = no_instance(
                     format!("{kind} is False"),
                     format!("{wants}: {kind} is False: {why}"),
                 );
+                if let Some(until) = pool.paused_until.as_ref().filter(|_| kind == ACTIVE) {
+                    self.see(self.field("spec.pausedUntil"), None, until);
+                    finding = finding.next(unpause(pool));
+                }
                 let source = format!("NodePool {full_name}, condition {kind}");
                 return finding.proved(self, source, &[Counter::PoolMachines]);
             }
@@ -265,6 +277,14 @@ impl Case<'_> {
 }
 
 const ROUTE: &str = "Look at the route ignition-server of the hosted control plane, and at the way there from the machines' network";
+
+/// The advice for a NodePool that somebody paused.
+fn unpause(pool: &NodePool) -> String {
+    format!(
+        r#"Find out who paused it, then take the field away: `oc patch nodepools.hypershift.openshift.io -n {} {} --type json -p '[{{"op":"remove","path":"/spec/pausedUntil"}}]'`"#,
+        pool.metadata.namespace, pool.metadata.name
+    )
+}
 
 /// The advice to look at a NodePool, with its namespace as oc takes it.
 fn describe(full_name: &str) -> String {

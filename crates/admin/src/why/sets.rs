@@ -3,7 +3,7 @@
 use super::case::{Case, Subject};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
-use super::hosted::is_invalid;
+use super::hosted::is_stopped;
 use super::index::Index;
 use super::way::Stage;
 use skewguard_cluster::kinds::event::Event;
@@ -35,7 +35,9 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
         .collect();
     let pools = facts.node_pools.iter().filter(|pool| {
         let is_empty = !used.contains(&*pool.metadata.full_name());
-        is_empty && pool.wanted > 0 && (ground.has_pool_machines || is_invalid(pool))
+        // Where Machines were not read it may have some; it says itself where none is available.
+        let says_none = || is_stopped(pool) && pool.available.unwrap_or_default() == 0;
+        is_empty && pool.wanted > 0 && (ground.has_pool_machines || says_none())
     });
     sets.chain(pools.map(Subject::NodePool)).collect()
 }

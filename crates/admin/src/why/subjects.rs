@@ -56,16 +56,33 @@ pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
     let agents = facts.agents.iter();
     let agents = agents.filter(|agent| agent.is_bound && !agent.is_over());
     let others = hosts.map(Subject::Host).chain(agents.map(Subject::Agent));
-    let others = others.filter_map(|subject| {
-        let case = Case::new(index, subject);
-        case.node().is_none().then_some((case.created, subject))
-    });
+    let others = others.filter_map(|subject| without_node(index, subject));
     let mut all: Vec<Waiting<'_>> = machines
         .map(|machine| (machine.metadata.created, Subject::Machine(machine)))
         .chain(others)
         .collect();
     all.sort_by_key(|(since, _)| *since);
     all
+}
+
+/// A subject, and since when it waits; `None` where it has a Node.
+fn without_node<'a>(index: &Index<'a>, subject: Subject<'a>) -> Option<Waiting<'a>> {
+    let case = Case::new(index, subject);
+    case.node().is_none().then_some((case.created, subject))
+}
+
+/// Hosts of nobody that fail before a machine can take them, and that no explanation has named.
+pub(super) fn failing_hosts<'a>(
+    index: &Index<'a>,
+    is_named: &dyn Fn(&str) -> bool,
+) -> Vec<Waiting<'a>> {
+    let hosts = index.facts.hosts.iter();
+    let failing = hosts.filter(|host| {
+        let is_free = host.consumer.is_none() && host.fails_before_use();
+        is_free && !is_named(&host.metadata.full_name())
+    });
+    let found = failing.filter_map(|host| without_node(index, Subject::Host(host)));
+    found.collect()
 }
 
 /// Tells if a Machine has no Node, a broken one, or one that is gone.

@@ -2,6 +2,7 @@
 //! stop, on what is broken, and (`live`) on an API server.
 
 mod cases;
+mod causes;
 mod clouds;
 mod gather;
 mod hosted;

@@ -106,6 +106,9 @@ fn consumer<'de, D: Deserializer<'de>>(
     Ok(named.filter(|(kind, _)| CONSUMERS.contains(&&**kind)))
 }
 
+/// States of a host that was used, or goes.
+const LEAVES: [&str; 3] = ["deprovisioning", "deleting", "powering off before delete"];
+
 impl Host {
     /// A live ISO installs nodes of other clusters (baremetal-operator `Image.DiskFormat`).
     pub fn is_live(&self) -> bool {
@@ -127,6 +130,13 @@ impl Host {
             _ => return None,
         };
         operation.start.filter(|_| operation.end.is_none())
+    }
+
+    /// Tells whether it cannot be taken by a machine, for an error: of its registration, inspection or
+    /// preparation.
+    pub fn fails_before_use(&self) -> bool {
+        let is_before = !is_installed(&self.state) && !LEAVES.contains(&&*self.state);
+        self.error_type.is_some() && is_before && !self.is_wanted && !self.is_external
     }
 
     /// Names of it in certificate requests and reports.

@@ -35,6 +35,12 @@ pub struct NodePool {
         deserialize_with = "wanted"
     )]
     pub wanted: usize,
+    /// Nodes of it that are available, as it says.
+    #[serde(rename = "status.replicas")]
+    pub available: Option<i64>,
+    /// `true`, or the time until which its controller leaves it alone.
+    #[serde(rename = "spec.pausedUntil")]
+    pub paused_until: Option<String>,
     /// The stream that it is pinned to.
     #[serde(rename = "spec.osImageStream.name")]
     pub pinned: Option<String>,
