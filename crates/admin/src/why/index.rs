@@ -66,6 +66,8 @@ pub(super) struct Index<'a> {
     twins: BTreeMap<&'a str, &'a Machine>,
     /// Machines that health checks deleted, by namespace and the name of their set.
     pub(super) deleted: BTreeMap<(&'a str, &'a str), Vec<Deletion<'a>>>,
+    /// Events of the cluster-autoscaler.
+    pub(super) autoscaler: Vec<&'a Event>,
     /// Addresses that asked for a config, and are nobody's who waits or joined later.
     pub(super) strange_askers: Vec<StrangeAsker>,
     /// Requests were made, and none of an address of this cluster.
@@ -119,6 +121,9 @@ impl<'a> Index<'a> {
             told: grouped(
                 (events.clone()).filter_map(|event| Some((event.agent.as_deref()?, event))),
             ),
+            autoscaler: (events.clone())
+                .filter(|event| event.is_of_autoscaler())
+                .collect(),
             deleted: grouped(events.clone().filter_map(deletion)),
             boot_failures: grouped(events.filter_map(|event| Some((failed_node(event)?, event)))),
             hosts: facts.hosts.iter().filter_map(host).collect(),

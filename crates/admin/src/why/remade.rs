@@ -1,4 +1,4 @@
-//! Machines that a health check deletes and their set makes anew, again and again (pure).
+//! Machines that a health check or the cluster-autoscaler ends before they can join, again and again (pure).
 
 use super::case::Case;
 use super::deletion::Deletion;
@@ -6,6 +6,7 @@ use super::finding::Finding;
 use super::index::Index;
 use super::moment::span;
 use super::way::Stage;
+use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::{CLUSTER_API, MACHINE_API};
 use skewguard_cluster::kinds::health_check::HealthCheck;
 use skewguard_cluster::kinds::machine::Machine;
@@ -35,6 +36,8 @@ impl<'a> Case<'a> {
         let Some(machine) = self.machine else {
             return finding;
         };
+        let finding = self.remediated(machine, finding);
+        let finding = self.given_up(machine, finding);
         let deleted = deleted(self.index, machine);
         if deleted.len() < 2 || finding.stage == Stage::Joined {
             return finding;
@@ -66,16 +69,65 @@ impl<'a> Case<'a> {
             )
         } else {
             let why = self.without_node(check, deleted.len() - with_node, with_node);
-            let first = check.map(|check| {
-                format!(
-                    "Stop the loop until the cause is gone: `{}`",
-                    keep_command(check)
-                )
-            });
-            (why, first)
+            (why, check.map(stop))
         };
         let sentence = format!("{begin}{why} {}", finding.sentence);
         let finding = finding.retold(Stage::BeingRemade, sentence, first);
+        self.told_by(true, finding)
+    }
+
+    /// The finding, beside the Events of a health check that had its host switched off and on.
+    fn remediated(&mut self, machine: &Machine, finding: Finding) -> Finding {
+        let is_request = |event: &&Event| {
+            event.reason == "ExternalAnnotationAdded" && !self.is_before(event.last)
+        };
+        let events = self.index.events_of(machine);
+        let events: Vec<&Event> = events.into_iter().filter(is_request).collect();
+        let last = events.last().filter(|_| is_on_the_way(&finding));
+        let Some(last) = last else {
+            return finding;
+        };
+        for event in events.iter().rev().take(5).rev() {
+            let source = format!("Event {} of {}", event.reason, self.object());
+            self.see(source, event.last, &event.message);
+        }
+        let sentence = format!(
+            "{} As Events say, a MachineHealthCheck asked for its remediation {}, the last{}: that switches its host off and on, in the middle of a first boot, too.",
+            finding.sentence,
+            count(events.len(), "time"),
+            self.ago(last.last)
+        );
+        let check = self.covering(machine).filter(|check| check.is_external);
+        let first = check.map(stop);
+        let stage = finding.stage;
+        self.told_by(true, finding.retold(stage, sentence, first))
+    }
+
+    /// The finding, told as a part of the loop in which the cluster-autoscaler gives up the machines of its
+    /// set.
+    fn given_up(&mut self, machine: &Machine, finding: Finding) -> Finding {
+        let events = self.index.autoscaler.iter().copied();
+        let mut own = events.clone().filter(|event| is_of_set(event, machine));
+        let Some(last) = own.next_back().filter(|_| is_on_the_way(&finding)) else {
+            return finding;
+        };
+        let removed = events.filter(|event| event.reason == "DeleteUnregistered");
+        let removed: Vec<&Event> = removed.collect();
+        for event in removed.iter().rev().take(4).rev().chain([&last]) {
+            let source = format!("Event {} of the cluster-autoscaler", event.reason);
+            self.see(source, event.last, &event.message);
+        }
+        let removed = match removed.len() {
+            0 => String::new(),
+            all => format!(" Removals of unregistered machines, of this set or others: {all}."),
+        };
+        let set = machine.owners.first().map_or("", |(_, set)| set);
+        let sentence = format!(
+            "{} comes after Machines of {set} that, as Events say, the cluster-autoscaler gave up, because they had no Node in time.{removed} {}",
+            self.name, finding.sentence
+        );
+        let first = "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler: `oc edit clusterautoscalers.autoscaling.openshift.io default`";
+        let finding = finding.retold(Stage::BeingRemade, sentence, Some(first.to_owned()));
         self.told_by(true, finding)
     }
 
@@ -127,8 +179,12 @@ impl<'a> Case<'a> {
             let check = self.covering(machine)?;
             let at = machine.since?.plus(check.startup_timeout);
             (at >= self.now).then(|| {
+                let does = match check.is_external {
+                    true => "has it remediated",
+                    false => "deletes it",
+                };
                 format!(
-                    "MachineHealthCheck {} deletes it at {at}. To keep it: {}",
+                    "MachineHealthCheck {} {does} at {at}. To keep it: {}",
                     check.metadata.name,
                     keep_command(check)
                 )
@@ -143,6 +199,29 @@ impl<'a> Case<'a> {
             None => finding,
         }
     }
+}
+
+/// Tells if a finding is of a machine that has no Node yet.
+fn is_on_the_way(finding: &Finding) -> bool {
+    !matches!(finding.stage, Stage::Joined | Stage::NodeNotReady)
+}
+
+/// Tells if the cluster-autoscaler gave up machines of a Machine's set, by an Event: `Nodes added to group
+/// MachineSet/NAMESPACE/NAME failed to register within 15m0s`.
+fn is_of_set(event: &Event, machine: &Machine) -> bool {
+    let Some((kind, name)) = machine.owners.first() else {
+        return false;
+    };
+    let group = format!("group {kind}/{}/{name} ", machine.metadata.namespace);
+    event.reason == "ScaleUpTimedOut" && event.message.contains(&group)
+}
+
+/// The advice to stop a loop.
+fn stop(check: &HealthCheck) -> String {
+    format!(
+        "Stop the loop until the cause is gone: `{}`",
+        keep_command(check)
+    )
 }
 
 /// `worker-7 comes after 4 Machines of worker that MachineHealthCheck workers deleted in 33 minutes`.

@@ -1,7 +1,7 @@
 //! Causes that stand in another object than the Machine: a NodePool that is paused, a host that fails before
 //! anybody takes it, Events of who ends machines, the infrastructure object, the server's pods.
 
-use super::{json, only};
+use super::{Gather, WAITS, json, only};
 use serde_json::{Value, json};
 
 fn metadata(namespace: &str, name: &str, created: &str) -> Value {
@@ -74,5 +74,119 @@ fn a_host_that_fails_before_anybody_takes_it_is_told() {
             (&json!([]), &json!(young)),
             "{state}"
         );
+    }
+}
+
+/// An Event in openshift-machine-api about an object there.
+fn event(kind: &str, name: &str, reason: &str, message: &str, at: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Event", "metadata": metadata("openshift-machine-api", &format!("{reason}-{at}"), at),
+        "involvedObject": { "kind": kind, "name": name, "namespace": "openshift-machine-api" },
+        "reason": reason, "message": message, "type": "Warning", "firstTimestamp": at, "lastTimestamp": at })
+}
+
+/// The case of a machine that certainly did not ask, with these objects beside it.
+fn not_asked(more: &[Value]) -> Value {
+    let gather = Gather::of("no-request");
+    // It comes to no connection either.
+    gather.change(|_, text| {
+        let lines = text.lines().filter(|line| !line.contains("TLS handshake"));
+        lines.map(|line| format!("{line}\n")).collect()
+    });
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": more });
+    std::fs::write(gather.dir.path().join("more.json"), list.to_string()).unwrap();
+    only(&gather.json()).clone()
+}
+
+/// kubernetes/autoscaler, `clusterstate.go` and `static_autoscaler.go`.
+#[test]
+fn the_autoscaler_that_gives_machines_up_is_told_by_its_events() {
+    let of = |set: &str| {
+        let events = |reason: &str, message: &str, at: &str| {
+            event(
+                "ConfigMap",
+                "cluster-autoscaler-status",
+                reason,
+                message,
+                at,
+            )
+        };
+        let group = format!(
+            "Nodes added to group MachineSet/openshift-machine-api/{set} failed to register within 15m0s"
+        );
+        not_asked(&[
+            events(
+                "DeleteUnregistered",
+                "Removed unregistered node i-0abc",
+                "2026-08-20T09:10:00Z",
+            ),
+            events(
+                "DeleteUnregistered",
+                "Removed unregistered node i-0def",
+                "2026-08-20T09:30:00Z",
+            ),
+            events("ScaleUpTimedOut", &group, "2026-08-20T09:31:00Z"),
+        ])
+    };
+    let found = of("c1-x7k2p-worker-us-east-2a");
+    let begin = format!(
+        "{WAITS} comes after Machines of c1-x7k2p-worker-us-east-2a that, as Events say, the cluster-autoscaler gave up, because they had no Node in time. Removals of unregistered machines, of this set or others: 2. {WAITS} is up and has not asked for its config in "
+    );
+    let sentence = found["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with(&begin), "{found:#}");
+    assert_eq!(
+        (&found["stage"], &found["isCertain"]),
+        (&json!("BeingRemade"), &json!(false))
+    );
+    assert_eq!(
+        found["next"][0],
+        "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler: `oc edit clusterautoscalers.autoscaling.openshift.io default`"
+    );
+    // Another set's are no word of this one, nor those of one whose name begins as its own.
+    for other in ["c1-x7k2p-worker-us-east-2b", "c1-x7k2p-worker-us-east-2a-b"] {
+        let found = of(other);
+        assert_eq!(
+            (&found["stage"], &found["isCertain"]),
+            (&json!("NoRequest"), &json!(true)),
+            "{found:#}"
+        );
+    }
+}
+
+/// machine-api-operator, `machinehealthcheck_controller.go`: `externalRemediationAnnotation`.
+#[test]
+fn a_health_check_that_switches_its_host_off_is_told_by_its_events() {
+    let check = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineHealthCheck",
+        "metadata": { "name": "w", "namespace": "openshift-machine-api", "uid": "w", "resourceVersion": "900000",
+            "annotations": { "machine.openshift.io/remediation-strategy": "external-baremetal" } },
+        "spec": { "selector": { "matchLabels": { "machine.openshift.io/cluster-api-machine-role": "worker" } }, "nodeStartupTimeout": "10m" } });
+    let asks = |at: &str| {
+        let message = format!(
+            "Requesting external remediation of node associated with machine openshift-machine-api/w/{WAITS}/"
+        );
+        event("Machine", WAITS, "ExternalAnnotationAdded", &message, at)
+    };
+    let found = not_asked(&[
+        check.clone(),
+        asks("2026-08-20T09:00:00Z"),
+        asks("2026-08-20T09:30:00Z"),
+    ]);
+    let sentence = found["sentence"].as_str().unwrap();
+    let end = " As Events say, a MachineHealthCheck asked for its remediation 2 times, the last 30 minutes ago: that switches its host off and on, in the middle of a first boot, too.";
+    assert!(sentence.ends_with(end), "{found:#}");
+    assert_eq!(
+        (&found["stage"], &found["isCertain"]),
+        (&json!("NoRequest"), &json!(false)),
+        "{found:#}"
+    );
+    assert_eq!(
+        found["next"][0],
+        r#"Stop the loop until the cause is gone: `oc patch machinehealthchecks.machine.openshift.io -n openshift-machine-api w --type merge -p '{"spec":{"nodeStartupTimeout":"0"}}'`"#
+    );
+    // An Event of an earlier machine of this name, or none.
+    for events in [
+        vec![check.clone()],
+        vec![check, asks("2026-08-19T09:00:00Z")],
+    ] {
+        assert_eq!(not_asked(&events)["isCertain"], true);
     }
 }

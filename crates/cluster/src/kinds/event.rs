@@ -84,8 +84,14 @@ impl From<EventObject> for Event {
 
 impl Event {
     /// Tells whether it says something of machines: it is about one, or about the object of a provider that
-    /// the Cluster API makes one from (`AWSMachine`), or of a node's own agent.
+    /// the Cluster API makes one from (`AWSMachine`), of a node's own agent, or of the cluster-autoscaler.
     pub fn is_of_interest(&self) -> bool {
-        self.agent.is_some() || ABOUT.contains(&&*self.kind) || self.kind.ends_with("Machine")
+        let is_about_machines = ABOUT.contains(&&*self.kind) || self.kind.ends_with("Machine");
+        self.agent.is_some() || is_about_machines || self.is_of_autoscaler()
+    }
+
+    /// Tells whether it is about the cluster-autoscaler's work, by the ConfigMap that it is about.
+    pub fn is_of_autoscaler(&self) -> bool {
+        self.kind == "ConfigMap" && self.name == "cluster-autoscaler-status"
     }
 }

@@ -20,12 +20,20 @@ pub struct HealthCheck {
     pub is_default: bool,
     /// It is of cluster.x-k8s.io/v1beta2.
     pub has_checks: bool,
+    /// It deletes no Machine: another controller switches its host off and on, or replaces it.
+    pub is_external: bool,
 }
 
 /// A health check as the API has it.
 #[derive(Debug, Default, Deserialize)]
 pub struct HealthCheckObject {
     metadata: Metadata,
+    #[serde(
+        rename = "metadata.annotations.machine.openshift.io/remediation-strategy|\
+                  spec.remediationTemplate|spec.remediation.templateRef",
+        deserialize_with = "is_there"
+    )]
+    is_external: bool,
     #[serde(rename = "spec.nodeStartupTimeout")]
     timeout: Option<String>,
     #[serde(rename = "spec.checks", deserialize_with = "is_there")]
@@ -78,6 +86,7 @@ impl HealthCheck {
             startup_timeout: timeout.unwrap_or(DEFAULT),
             has_checks: object.has_checks,
             is_default: timeout.is_none(),
+            is_external: object.is_external,
         }
     }
 
