@@ -8,7 +8,7 @@ use crate::kinds::groups::{
     CERTIFICATES, CLUSTER_API, INFRASTRUCTURE, MACHINE_API, REQUEST, SECRET,
 };
 use crate::kinds::image;
-use crate::kinds::keep::keep;
+use crate::kinds::keep::{keep, keep_conditions};
 use crate::kinds::kind::Kind;
 use crate::kinds::kind_table;
 use crate::kinds::metadata::Metadata;
@@ -242,6 +242,9 @@ fn keep_infrastructure_machine(all: &mut Cluster, kind: &str, metadata: Metadata
         _ => "/spec",
     };
     let image = image::read_spec(kind, object.pointer(spec).unwrap_or(&Value::Null));
+    if all.purpose == Purpose::Nodes {
+        keep_conditions(all, kind, object);
+    }
     let key = (printable(kind), metadata.namespace, metadata.name);
     all.infrastructure.insert(key, image);
 }

@@ -126,6 +126,8 @@ pub struct Cluster {
     pub not_given: BTreeSet<(&'static str, &'static str)>,
     /// The operator's own words on its work.
     pub conditions: BootImageConditions,
+    /// The conditions of the objects that the Cluster API makes machines from, by kind, namespace and name.
+    pub machine_conditions: BTreeMap<(String, String, String), Vec<Condition>>,
     /// The conditions of ClusterOperators.
     pub operators: BTreeMap<String, Vec<Condition>>,
     /// The conditions of MachineConfigNodes.
@@ -168,6 +170,8 @@ pub struct Cluster {
     pub server_host: Option<String>,
     /// The machine-config-server's pods, and since when their container runs.
     pub servers: BTreeMap<String, Option<Moment>>,
+    /// Those of them that are not ready, and why.
+    pub servers_not_ready: BTreeMap<String, String>,
     /// The pods of the machine-approver.
     pub approvers: BTreeSet<String>,
     /// Namespaces and names of the pods of HyperShift's ignition servers.
@@ -361,6 +365,14 @@ impl Cluster {
             }
         };
         Some(&image.site)
+    }
+
+    /// The conditions of a Machine's infrastructure object.
+    pub fn infrastructure_conditions(&self, machine: &Machine) -> &[Condition] {
+        let named = machine.source.infrastructure.clone();
+        let key = named.map(|(kind, name)| (kind, machine.metadata.namespace.clone(), name));
+        let found = key.and_then(|key| self.machine_conditions.get(&key));
+        found.map_or(&[], Vec::as_slice)
     }
 
     /// Image that a Machine, or the template of one, is made from.

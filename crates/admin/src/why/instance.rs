@@ -104,10 +104,8 @@ impl<'a> Case<'a> {
 
     /// A Machine in the phase `Failed`, which is final. It says so itself, whatever its Node does.
     fn failed(&mut self, machine: &Machine) -> Finding {
-        let (text, is_event) = match error(machine) {
-            Some(text) => (text, false),
-            None => self.why_not_made(machine),
-        };
+        let own = error(machine).map(|text| (text, By::Object));
+        let (text, by) = own.unwrap_or_else(|| self.why_not_made(machine));
         let source = self.field(ERROR);
         let shown = if text.is_empty() { "none" } else { &text };
         self.see(source.clone(), machine.since, shown);
@@ -142,7 +140,7 @@ impl<'a> Case<'a> {
         .next(help)
         .proved(self, source, &[Counter::Itself]);
         let finding = self.of_control_plane(machine, finding);
-        self.told_by(is_event, finding)
+        self.told_by(by == By::Event, finding)
     }
 
     /// Adds what a change of its set does, where that is the control plane's.
@@ -211,33 +209,29 @@ impl<'a> Case<'a> {
 
     /// A Machine whose instance is not there yet, or is refused to it.
     fn not_made(&mut self, machine: &Machine) -> Finding {
-        let (why, is_event) = match error(machine) {
+        let (why, by) = match error(machine) {
             Some(text) => {
                 self.see(self.field(ERROR), machine.since, &text);
-                (text, false)
+                (text, By::Object)
             }
             None => self.why_not_made(machine),
         };
         let name = self.name;
         let age = self.age();
         let age = age.map_or(String::new(), |age| format!(" after {}", span(age)));
-        if why.is_empty() {
-            self.unread(&[Counter::Host]);
+        if by == By::State {
+            let says = match &*why {
+                "" => ", and no condition or Event that was read says why.".to_owned(),
+                state => format!(
+                    ": {} That is its state, not the cause of it.",
+                    sentence(state)
+                ),
+            };
             let finding = no_instance(
                 "there is none",
-                format!(
-                    "{name} has no instance{age}, and no condition or Event that was read says why."
-                ),
+                format!("{name} has no instance{age}{says}"),
             );
-            if machine.is_of_cluster_api() {
-                self.unseen("why: its infrastructure object, its Cluster, and the logs of the Cluster API's controllers");
-                let namespace = &machine.metadata.namespace;
-                return finding.next(format!(
-                    "Read the logs of the Cluster API's controllers: `oc get pods -n {namespace}`"
-                ));
-            }
-            self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");
-            return finding.next("Read the machine-controller's log: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`");
+            return self.ask_controller(machine, finding);
         }
         let hosts = match why.contains("BareMetalHost") {
             true => self.free_hosts(machine),
@@ -254,7 +248,21 @@ impl<'a> Case<'a> {
             false => "Leave the Machine: its controller tries again by itself",
         })
         .proved(self, self.object(), &[Counter::Nodes, Counter::Host]);
-        self.told_by(is_event, finding)
+        self.told_by(by == By::Event, finding)
+    }
+
+    /// Adds who knows why an instance is not made, where nothing that was read says it.
+    fn ask_controller(&mut self, machine: &Machine, finding: Finding) -> Finding {
+        self.unread(&[Counter::Host]);
+        if machine.is_of_cluster_api() {
+            self.unseen("why: its infrastructure object, its Cluster, and the logs of the Cluster API's controllers");
+            let namespace = &machine.metadata.namespace;
+            return finding.next(format!(
+                "Read the logs of the Cluster API's controllers: `oc get pods -n {namespace}`"
+            ));
+        }
+        self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");
+        finding.next("Read the machine-controller's log: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`")
     }
 
     /// The hosts of no Machine, in their own words.
@@ -283,9 +291,11 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The condition or the Event that says why there is no instance, and whether an Event alone does; empty
-    /// where none does.
-    fn why_not_made(&mut self, machine: &Machine) -> (String, bool) {
+    /// The condition or the Event that says why there is no instance, and who says it; empty where none does.
+    fn why_not_made(&mut self, machine: &Machine) -> (String, By) {
+        if let Some(why) = self.infrastructure_says(machine) {
+            return (why, By::Object);
+        }
         let says_why = |condition: &&Condition| {
             !(condition.is_true() || condition.message.is_empty() && condition.reason.is_empty())
         };
@@ -296,20 +306,49 @@ impl<'a> Case<'a> {
         let events = self.index.events_of(machine);
         let is_failure = |event: &&&Event| event.is_warning && event.reason.starts_with("Failed");
         let event = events.iter().rev().find(is_failure);
-        // Of an instance that is not made yet the condition says no more than that.
-        let is_bare = |condition: &Condition| condition.reason == "InstanceNotCreated";
-        match (condition, event) {
-            (Some(condition), event) if event.is_none() || !is_bare(condition) => {
-                self.see_condition(condition);
-                (condition.says(), false)
+        if let Some(condition) = condition {
+            self.see_condition(condition);
+            if !is_bare(condition) {
+                return (condition.says(), By::Object);
             }
-            (_, Some(event)) => {
-                let source = format!("Event {} of {}", event.reason, self.object());
-                self.see(source, event.last, &event.message);
-                (format!("an Event says: {}", event.message), true)
-            }
-            (_, None) => (String::new(), false),
         }
+        if let Some(why) = self.node_pool_says(machine) {
+            return (why, By::Object);
+        }
+        if let Some(event) = event {
+            let source = format!("Event {} of {}", event.reason, self.object());
+            self.see(source, event.last, &event.message);
+            return (format!("an Event says: {}", event.message), By::Event);
+        }
+        (condition.map_or(String::new(), Condition::says), By::State)
+    }
+
+    /// The condition of its infrastructure object that says why.
+    fn infrastructure_says(&mut self, machine: &Machine) -> Option<String> {
+        let all = self.facts.infrastructure_conditions(machine).iter();
+        let told = all.filter(|condition| !is_bare(condition));
+        // `Ready` sums the others up.
+        let condition = told.min_by_key(|condition| condition.kind == "Ready")?;
+        let (kind, name) = machine.source.infrastructure.as_ref()?;
+        let object = format!("{kind} {}/{name}", machine.metadata.namespace);
+        self.see_condition_of(&object, condition);
+        Some(condition.says())
+    }
+
+    /// The line about it in its NodePool's condition: `Machine NAME: Reason: message`.
+    fn node_pool_says(&mut self, machine: &Machine) -> Option<String> {
+        let named = machine.node_pool.as_deref()?;
+        let mut pools = self.facts.node_pools.iter();
+        let pool = pools.find(|pool| pool.metadata.full_name() == named)?;
+        let condition = condition(&pool.conditions, "AllMachinesReady")?;
+        let line = format!("Machine {}: ", machine.metadata.name);
+        let (_, says) = condition.message.split_once(&line)?;
+        // A line's end is shown, as all that cannot be printed.
+        let says = says.split("\\n").next()?;
+        // A reason alone is no cause.
+        let says = Some(says.trim()).filter(|says| says.contains(": "))?;
+        self.see_condition_of(&format!("NodePool {named}"), condition);
+        Some(says.to_owned())
     }
 
     fn host_instance(&mut self, host: &Host) -> Result<String, Finding> {
@@ -425,6 +464,27 @@ impl<'a> Case<'a> {
         let finding = finding.next(agent_advice(agent, waits_for_user));
         Err(finding.proved(self, source, &[Counter::Itself]))
     }
+}
+
+/// Who says why there is no instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Object,
+    Event,
+    /// Nobody: a state is known, or nothing.
+    State,
+}
+
+/// Tells if a condition says a state, and no cause: a reason alone, `0 of 1 completed`, or that there is no
+/// instance.
+fn is_bare(condition: &Condition) -> bool {
+    let message = &*condition.message;
+    let is_count = || {
+        let words: Vec<&str> = message.split(' ').collect();
+        let is_number = |word: &str| word.parse::<u32>().is_ok();
+        matches!(words.as_slice(), [done, "of", all, "completed"] if is_number(done) && is_number(all))
+    };
+    message.is_empty() || condition.reason == "InstanceNotCreated" || is_count()
 }
 
 /// Where a Machine says why it failed.

@@ -190,3 +190,124 @@ fn a_health_check_that_switches_its_host_off_is_told_by_its_events() {
         assert_eq!(not_asked(&events)["isCertain"], true);
     }
 }
+
+/// `api/core/v1beta1`, `Machine`, whose own condition says no more than this, and more objects beside it.
+fn pool_machine(reason: &str, message: &str, infrastructure: &str, more: &[Value]) -> Value {
+    let mut metadata = metadata("clusters-hc1", "hc1-w-0xyz", "2026-08-20T08:00:00Z");
+    metadata["annotations"] = json!({ "hypershift.openshift.io/nodePool": "clusters/hc1-w" });
+    let machine = json!({ "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": metadata,
+        "spec": { "clusterName": "hc1", "infrastructureRef": { "kind": infrastructure, "name": "hc1-w-0xyz" } },
+        "status": { "phase": "Provisioning", "conditions": [not("InfrastructureReady", reason, message)] } });
+    only(&of_objects(&[&[machine], more].concat())).clone()
+}
+
+/// A condition that says no.
+fn not(kind: &str, reason: &str, message: &str) -> Value {
+    json!({ "type": kind, "status": "False", "severity": "Error", "reason": reason, "message": message, "lastTransitionTime": "2026-08-20T08:00:05Z" })
+}
+
+fn infrastructure(api: &str, kind: &str, conditions: Value) -> Value {
+    json!({ "apiVersion": api, "kind": kind, "metadata": metadata("clusters-hc1", "hc1-w-0xyz", "2026-08-20T08:00:00Z"),
+        "spec": {}, "status": { "ready": false, "conditions": conditions } })
+}
+
+const BEGIN: &str = "hc1-w-0xyz has no instance after 2 hours: ";
+
+/// kubernetes-sigs/cluster-api-provider-aws and openshift/cluster-api-provider-agent: conditions of theirs.
+#[test]
+fn the_infrastructure_object_says_what_its_machine_does_not() {
+    let quota = "failed to run instance: VcpuLimitExceeded: more vCPU capacity than your current vCPU limit of 32";
+    let aws = infrastructure(
+        "infrastructure.cluster.x-k8s.io/v1beta2",
+        "AWSMachine",
+        json!([
+            not("Ready", "InstanceProvisionFailed", "1 of 2 completed"),
+            not("SecurityGroupsReady", "WaitingForClusterInfrastructure", ""),
+            not("InstanceReady", "InstanceProvisionFailed", quota)
+        ]),
+    );
+    let found = pool_machine(
+        "InstanceProvisionFailed",
+        "0 of 1 completed",
+        "AWSMachine",
+        &[aws],
+    );
+    assert_eq!(
+        found["sentence"],
+        format!("{BEGIN}InstanceProvisionFailed: {quota}.")
+    );
+    assert_eq!(found["next"][0], "Raise the quota, or ask for less");
+    let seen = found["evidence"].to_string();
+    assert!(
+        seen.contains("AWSMachine clusters-hc1/hc1-w-0xyz, condition InstanceReady"),
+        "{found:#}"
+    );
+    let agent = infrastructure(
+        "capi-provider.agent-install.openshift.io/v1beta1",
+        "AgentMachine",
+        json!([not(
+            "AgentReserved",
+            "NoSuitableAgents",
+            "No agents match the requirements: labels map[zone:a]"
+        )]),
+    );
+    let found = pool_machine("NoSuitableAgents", "", "AgentMachine", &[agent.clone()]);
+    assert_eq!(
+        found["sentence"],
+        format!("{BEGIN}NoSuitableAgents: No agents match the requirements: labels map[zone:a].")
+    );
+    let first = found["next"][0].as_str().unwrap();
+    assert!(
+        first.starts_with("Add an Agent that can be taken"),
+        "{found:#}"
+    );
+    // Another Machine's object is no word of this one.
+    let mut other = agent;
+    other["metadata"]["namespace"] = "clusters-hc2".into();
+    let found = pool_machine("WaitingForInfrastructure", "", "AgentMachine", &[other]);
+    assert_eq!(
+        found["sentence"],
+        format!("{BEGIN}WaitingForInfrastructure. That is its state, not the cause of it.")
+    );
+    assert_eq!(found["isCertain"], false);
+    assert_eq!(
+        found["next"][0],
+        "Read the logs of the Cluster API's controllers: `oc get pods -n clusters-hc1`"
+    );
+}
+
+/// openshift/hypershift, `setAllMachinesReadyCondition`: a line for each Machine.
+#[test]
+fn a_node_pool_says_what_its_machine_does_not() {
+    let pool = |lines: &str| {
+        json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool", "metadata": metadata("clusters", "hc1-w", "2026-08-20T07:00:00Z"),
+            "spec": { "clusterName": "hc1", "replicas": 2, "platform": { "type": "AWS" } },
+            "status": { "replicas": 0, "conditions": [not("AllMachinesReady", "InstanceProvisionFailed", lines)] } })
+    };
+    let denied = "InstanceProvisionFailed: failed to run instance: UnauthorizedOperation: You are not authorized to perform this operation";
+    let lines = format!(
+        "2 of 2 machines are not ready\nMachine hc1-w-0abc: Deleting: it goes\nMachine hc1-w-0xyz: {denied}\nMachine hc1-w-0zzz: Deleting: it goes\n"
+    );
+    let of = |lines: &str| {
+        let more = [pool(lines)];
+        pool_machine(
+            "InstanceProvisionFailed",
+            "1 of 2 completed",
+            "AWSMachine",
+            &more,
+        )
+    };
+    let found = of(&lines);
+    assert_eq!(found["sentence"], format!("{BEGIN}{denied}."));
+    assert_eq!(
+        found["next"][0],
+        "Give the cloud credentials of the Machine's controller the right that the message names"
+    );
+    let found = of("1 of 1 machines are not ready\nMachine hc1-w-0xyz: InstanceProvisionFailed\n");
+    assert_eq!(
+        found["sentence"],
+        format!(
+            "{BEGIN}InstanceProvisionFailed: 1 of 2 completed. That is its state, not the cause of it."
+        )
+    );
+}

@@ -48,7 +48,7 @@ fn the_cause_of_a_failure_is_told_however_late_it_stands() {
         (
             "error launching instance: You are not authorized to perform this operation",
             "to perform this operation.",
-            "Give the machine-api's cloud credentials the right that the message names",
+            "Give the cloud credentials of the Machine's controller the right that the message names",
         ),
         (
             "compute.VirtualMachinesClient#CreateOrUpdate: Original Error: Code=\"InvalidAvailabilityZone\" Message=\"The zone is not supported\"",
@@ -105,14 +105,17 @@ fn the_condition_of_a_machine_says_why() {
     check(
         &machine(|machine| waits(machine, json!([]), unknown.clone()), &[]),
         "ErrorCheckingProvider: Secret \"aws-cloud-credentials\" not found.",
-        "Give the machine-api's cloud credentials the right that the message names",
+        "Give the cloud credentials of the Machine's controller the right that the message names",
     );
-    let reason = condition("Ready", "False", "NoSuitableAgents", "");
+    // A reason alone is a state: the Event says more, and any joined node may write one.
+    let reason = condition("Ready", "False", "WaitingForInfrastructure", "");
+    let found = machine(|machine| waits(machine, json!([]), reason.clone()), &[]);
     check(
-        &machine(|machine| waits(machine, json!([]), reason.clone()), &[]),
-        ": NoSuitableAgents.",
-        "Correct what the message names",
+        &found,
+        "Our system will be working on provisioning additional capacity.",
+        "Choose another instance type or zone in its set, or wait for capacity",
     );
+    assert_eq!(found["isCertain"], false);
 }
 
 /// One query of the cloud that failed is enough for the error: to delete the Machine would end a node that works.

@@ -1,6 +1,8 @@
 //! API groups, and names of objects that are read (pure).
 
 pub const AGENT_INSTALL: &str = "agent-install.openshift.io";
+/// Of what the Cluster API makes machines of Agents from.
+pub const AGENT_PROVIDER: &str = "capi-provider.agent-install.openshift.io";
 pub const CERTIFICATES: &str = "certificates.k8s.io";
 pub const CLUSTER_API: &str = "cluster.x-k8s.io";
 pub const CONFIG: &str = "config.openshift.io";

@@ -7,7 +7,7 @@ use super::groups::*;
 use super::health_check::HealthCheck;
 use super::infrastructure::Infrastructure;
 use super::karpenter::{EC2, HOSTED_CLASS, NodeClaim, Pool};
-use super::machine::Machine;
+use super::machine::{Machine, of_both_versions};
 use super::machine_set::MachineSet;
 use super::metadata::{Condition, Metadata, conditions};
 use super::report::Report;
@@ -16,7 +16,7 @@ use super::settings::{BootImageConditions, Configuration, Version};
 use super::stream::{OWN_IMAGES, own_images};
 use super::user_data::Authorities;
 use crate::cluster::{Cluster, Purpose};
-use crate::lenient::{self, Raw};
+use crate::lenient::{self, Raw, message_if_any};
 use crate::moment::{Moment, time};
 use crate::text::{is_dns_name, printable};
 use crate::unread::Unread;
@@ -64,6 +64,7 @@ pub fn keep(
         (HYPERSHIFT, NODE_POOL) => push(&mut all.node_pools, object),
         (METAL, "BareMetalHost") => push(&mut all.hosts, object),
         (METAL, "Provisioning") => read(object, |one| all.provisioning = Some(one)),
+        (AGENT_PROVIDER, kind @ "AgentMachine") => keep_conditions(all, kind, object),
         (AGENT_INSTALL, "Agent") => push(&mut all.agents, object),
         (AGENT_INSTALL, "AgentServiceConfig") => read(object, |one| all.others.add(one)),
         (SKEWGUARD, "BootImageReport") => report(all, object),
@@ -153,6 +154,28 @@ fn conditions_of(list: &mut BTreeMap<String, Vec<Condition>>, object: &Value) ->
     })
 }
 
+/// An object that the Cluster API makes a machine from.
+#[derive(Default, Deserialize)]
+struct InfrastructureMachine {
+    metadata: Metadata,
+    #[serde(rename = "status", deserialize_with = "of_both_versions")]
+    conditions: Vec<Condition>,
+}
+
+/// Keeps the conditions of one that say no.
+pub fn keep_conditions(all: &mut Cluster, kind: &str, object: &Value) -> Vec<String> {
+    let InfrastructureMachine {
+        metadata,
+        mut conditions,
+    } = lenient::known(object);
+    conditions.retain(|condition| condition.status == "False");
+    if !conditions.is_empty() {
+        let key = (printable(kind), metadata.namespace, metadata.name);
+        all.machine_conditions.insert(key, conditions);
+    }
+    Vec::new()
+}
+
 #[derive(Default, Deserialize)]
 struct Pod {
     metadata: Metadata,
@@ -162,8 +185,23 @@ struct Pod {
 
 #[derive(Deserialize)]
 struct Container {
+    name: String,
     #[serde(rename = "state.running.startedAt", deserialize_with = "time")]
     began: Option<Moment>,
+    ready: Option<bool>,
+    #[serde(
+        rename = "state.waiting.reason|state.terminated.reason",
+        deserialize_with = "message_if_any"
+    )]
+    stopped: Option<String>,
+}
+
+impl Container {
+    /// The reason why it is not ready; `None` where it is, or does not say so.
+    fn why_not_ready(&self) -> Option<String> {
+        let why = || self.stopped.clone();
+        (self.ready == Some(false)).then(|| why().unwrap_or_else(|| "not ready".to_owned()))
+    }
 }
 
 /// Names of pods go into a path.
@@ -180,6 +218,11 @@ fn pod(all: &mut Cluster, object: &Value) -> Vec<String> {
     }
     if name.starts_with("machine-config-server-") {
         let began = containers.iter().find_map(|container| container.began);
+        let own = containers.iter();
+        let mut own = own.filter(|container| container.name == "machine-config-server");
+        let why = own.find_map(Container::why_not_ready);
+        all.servers_not_ready
+            .extend(why.map(|why| (name.clone(), why)));
         all.servers.insert(name, began);
     } else if crate::logs::read::is_ignition_server(&name) && is_dns_name(&namespace, 63) {
         all.ignition_pods.insert((namespace, name));

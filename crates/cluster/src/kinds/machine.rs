@@ -108,8 +108,11 @@ pub struct Machine {
     pub is_paused: bool,
 }
 
-/// The conditions of a Machine, and those of a later version of the API.
-fn of_both_versions<'de, D: Deserializer<'de>>(
+/// The conditions of an object of the Cluster API, and those of a later version of the API.
+///
+/// # Errors
+/// They are no lists of conditions.
+pub fn of_both_versions<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Condition>, D::Error> {
     #[derive(Deserialize)]
