@@ -6,7 +6,11 @@ use super::finding::Finding;
 use super::ground::Counter;
 use super::request_step::Seen;
 use super::way::{Stage, YOUNG};
+use skewguard_cluster::kinds::groups::MCO_NAMESPACE;
 use skewguard_cluster::names::count;
+
+/// The advice where no pod of the machine-config-server is ready.
+pub(super) const SERVERS: &str = "Read why its pods fail: `oc logs -n openshift-machine-config-operator -l k8s-app=machine-config-server --previous`";
 
 impl Case<'_> {
     /// It was served, and nothing was seen of it since. That nothing was is no cause: it stays
@@ -83,12 +87,33 @@ impl Case<'_> {
     pub(super) fn unknown(&mut self) -> Finding {
         let (name, image) = (self.name, self.image());
         self.unread(&[Counter::Requests]);
+        if let Some(why) = self.no_server_is_ready() {
+            let text = format!(
+                "Why {name} is no Node cannot be told from what was read; it gets no config now: {why}."
+            );
+            return Finding::new(Stage::Unknown, "no server is ready", text).next(SERVERS);
+        }
         Finding::new(
             Stage::Unknown,
             "not seen",
             format!("Why {name} is no Node cannot be told from what was read: its instance is there, and nothing else of it was seen{image}."),
         )
         .next("Give the rights or the files that are named below, or look at its console")
+    }
+
+    /// That no pod of the machine-config-server is ready; each that is not goes into the evidence.
+    pub(super) fn no_server_is_ready(&mut self) -> Option<String> {
+        let (all, not_ready) = (&self.facts.servers, &self.facts.servers_not_ready);
+        for (pod, why) in not_ready.iter().take(5) {
+            let source = format!("Pod {MCO_NAMESPACE}/{pod}, status.containerStatuses");
+            self.see(source, None, format!("not ready: {why}"));
+        }
+        let why = not_ready.values().next()?;
+        let none = all.keys().all(|pod| not_ready.contains_key(pod));
+        none.then(|| {
+            let pods = count(all.len(), "pod");
+            format!("none of {pods} of the machine-config-server is ready ({why})")
+        })
     }
 
     /// A certificate request under another name, where certificate requests were read.

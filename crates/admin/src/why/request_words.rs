@@ -2,6 +2,7 @@
 
 use super::case::{CLOCKS, Case};
 use super::finding::{Finding, sentence};
+use super::first_boot::SERVERS;
 use super::ground::Counter;
 use super::ignition_specs::{images_of_agent, of_agent, of_image};
 use super::moment::{Moment, span};
@@ -207,6 +208,9 @@ impl Case<'_> {
                 finding.next("Look in the cloud's console whether it runs"),
                 false,
             );
+        }
+        if let Some(why) = self.no_server_is_ready() {
+            return (told.because(&format!(": {why}.")).next(SERVERS), false);
         }
         let guess = self
             .unreadable_pointer(&told)

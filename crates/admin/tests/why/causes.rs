@@ -1,17 +1,18 @@
 //! Causes that stand in another object than the Machine: a NodePool that is paused, a host that fails before
 //! anybody takes it, Events of who ends machines, the infrastructure object, the server's pods.
 
-use super::{Gather, WAITS, json, only};
+use super::{DATA, Gather, WAITS, json, only};
 use serde_json::{Value, json};
 
 fn metadata(namespace: &str, name: &str, created: &str) -> Value {
     json!({ "name": name, "namespace": namespace, "creationTimestamp": created, "resourceVersion": "900000", "uid": format!("uid-of-{name}") })
 }
 
-/// A gather of these objects alone, of 10:00.
+/// A gather of these objects and a Node, of 10:00.
 fn of_objects(objects: &[Value]) -> Value {
-    let now = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineHealthCheck", "spec": { "selector": { "matchLabels": { "a": "b" } } },
-        "metadata": metadata("openshift-machine-api", "now", "2026-08-20T10:00:00Z") });
+    let now = json!({ "apiVersion": "v1", "kind": "Node", "metadata": metadata("", "master-0", "2026-08-01T05:10:00Z"),
+        "status": { "conditions": [{ "type": "Ready", "status": "True", "reason": "KubeletReady",
+            "lastTransitionTime": "2026-08-01T05:10:00Z", "lastHeartbeatTime": "2026-08-20T10:00:00Z" }] } });
     let dir = tempfile::tempdir().unwrap();
     let items = [objects, &[now]].concat();
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
@@ -251,7 +252,12 @@ fn the_infrastructure_object_says_what_its_machine_does_not() {
             "No agents match the requirements: labels map[zone:a]"
         )]),
     );
-    let found = pool_machine("NoSuitableAgents", "", "AgentMachine", &[agent.clone()]);
+    let found = pool_machine(
+        "NoSuitableAgents",
+        "",
+        "AgentMachine",
+        std::slice::from_ref(&agent),
+    );
     assert_eq!(
         found["sentence"],
         format!("{BEGIN}NoSuitableAgents: No agents match the requirements: labels map[zone:a].")
@@ -309,5 +315,58 @@ fn a_node_pool_says_what_its_machine_does_not() {
         format!(
             "{BEGIN}InstanceProvisionFailed: 1 of 2 completed. That is its state, not the cause of it."
         )
+    );
+}
+
+fn server(name: &str, ready: bool) -> Value {
+    let state = match ready {
+        true => json!({ "running": { "startedAt": "2026-08-18T02:00:00Z" } }),
+        false => {
+            json!({ "waiting": { "reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container" } })
+        }
+    };
+    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata("openshift-machine-config-operator", &format!("machine-config-server-{name}"), "2026-08-18T02:00:00Z"),
+        "status": { "containerStatuses": [{ "name": "machine-config-server", "ready": ready, "state": state }] } })
+}
+
+#[test]
+fn servers_that_are_not_ready_are_told() {
+    let path = format!(
+        "{DATA}/no-request/namespaces/openshift-machine-api/machine.openshift.io/machines/{WAITS}.yaml"
+    );
+    let machine: Value = serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let of = |servers: [bool; 2]| {
+        let [one, two] = servers;
+        let found = of_objects(&[machine.clone(), server("a", one), server("b", two)]);
+        only(&found).clone()
+    };
+    let found = of([false, false]);
+    assert_eq!(
+        found["sentence"],
+        format!(
+            "Why {WAITS} is no Node cannot be told from what was read; it gets no config now: none of 2 pods of the machine-config-server is ready (CrashLoopBackOff)."
+        )
+    );
+    assert_eq!(
+        found["next"][0],
+        "Read why its pods fail: `oc logs -n openshift-machine-config-operator -l k8s-app=machine-config-server --previous`"
+    );
+    let found = of([true, false]);
+    assert!(
+        found["evidence"]
+            .to_string()
+            .contains("not ready: CrashLoopBackOff"),
+        "{found:#}"
+    );
+    let found_ready = of([true, true]);
+    assert_ne!(found["evidence"], found_ready["evidence"]);
+    assert_eq!(found["sentence"], found_ready["sentence"]);
+    // They explain why it does not ask, and prove nothing.
+    let found = not_asked(&["4k7tq", "b9x2m", "zq8rd"].map(|name| server(name, false)));
+    assert_eq!(found["isCertain"], false, "{found:#}");
+    let end = ": none of 3 pods of the machine-config-server is ready (CrashLoopBackOff).";
+    assert!(
+        found["sentence"].as_str().unwrap().ends_with(end),
+        "{found:#}"
     );
 }
