@@ -12,6 +12,7 @@ use crate::kinds::keep::{keep, keep_conditions};
 use crate::kinds::kind::Kind;
 use crate::kinds::kind_table;
 use crate::kinds::metadata::Metadata;
+use crate::kinds::node::Node;
 use crate::kinds::stream::images_of_streams;
 use crate::kinds::user_data::{self, UserData};
 use crate::lenient::{self, Raw};
@@ -113,6 +114,14 @@ pub fn add(
             .unwrap_or_default(),
         kind => (group(api_version), kind),
     };
+    if kind == ("", "Node")
+        && let Some(at) = lenient::known::<Node>(object).heartbeat
+        && let Some(folder) = all.staged.file.place.parent()
+    {
+        let folders = &mut all.heartbeats_by_folder;
+        let known = folders.entry(folder.to_owned()).or_insert(at);
+        *known = at.max(*known);
+    }
     let secret;
     let object = if kind == ("", SECRET) {
         secret = add_user_data(all, object);

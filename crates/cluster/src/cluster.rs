@@ -37,10 +37,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// At most so many ConfigMaps of NodePools are asked for one by one.
 const MOST_POOL_CONFIGS: usize = 50;
+
+/// Seconds between two signs of life of Nodes in one gather, at most.
+const GATHERING: u64 = 1_800;
 
 const HALF_A_YEAR: u64 = 182 * 86_400;
 
@@ -114,6 +118,8 @@ pub struct Cluster {
     pub managed: Option<ManagedBootImages>,
     /// The Nodes' own times, by the clock of each.
     pub heartbeats: Vec<Moment>,
+    /// The newest sign of life of a Node, by the folder of its file.
+    pub(crate) heartbeats_by_folder: BTreeMap<PathBuf, Moment>,
     /// The newest time of what was read.
     pub newest: Option<Moment>,
     /// A moment after all that is read: when it is read.
@@ -252,6 +258,20 @@ impl Cluster {
     /// Node's sign of life.
     pub fn has_clock(&self) -> bool {
         self.is_live || !self.heartbeats.is_empty()
+    }
+
+    /// As far as all machine-config-servers' logs go: those of a gather that is older than the objects go to
+    /// its own time.
+    pub fn end_of_logs(&self, now: Moment) -> Option<Moment> {
+        let newest = self.heartbeat();
+        let time_of = |gather: &Path| {
+            let folders = self.heartbeats_by_folder.iter();
+            let own = folders.filter(|(folder, _)| folder.starts_with(gather));
+            let own = own.map(|(_, at)| *at).max();
+            own.filter(|own| Some(own.plus(GATHERING)) < newest)
+                .unwrap_or(now)
+        };
+        self.logs.reach(now, &time_of)
     }
 
     /// A moment after the logs' lines, for the years that they leave out.

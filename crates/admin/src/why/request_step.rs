@@ -209,7 +209,7 @@ impl Case<'_> {
         }
         if let Some(reach) = self.end_of_logs() {
             missing.push(format!(
-                "what the machine-config-servers served after {reach}: a log ends then, and a file does not say when it was saved"
+                "what the machine-config-servers served after {reach}: a saved log goes to its last line, and one of a gather to the time of that"
             ));
         }
         let cut = logs.servers().filter(|source| source.cut.is_some());
@@ -228,7 +228,7 @@ impl Case<'_> {
 
     /// As far as the logs go, where they end long before now.
     pub(super) fn end_of_logs(&self) -> Option<Moment> {
-        let reach = self.facts.logs.reach(self.now)?;
+        let reach = self.facts.end_of_logs(self.now)?;
         (reach.plus(STILL_ASKS) < self.now).then_some(reach)
     }
 

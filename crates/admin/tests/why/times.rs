@@ -43,7 +43,7 @@ fn a_saved_log_proves_silence_up_to_its_last_line() {
         "{said}"
     );
     assert!(
-        unseen(&report).contains("what the machine-config-servers served after 2026-08-19T05:12:44Z: a log ends then, and a file does not say when it was saved"),
+        unseen(&report).contains("what the machine-config-servers served after 2026-08-19T05:12:44Z: a saved log goes to its last line, and one of a gather to the time of that"),
         "{report:#}"
     );
     let report = loose(Some("09:00:00")).json();
@@ -62,6 +62,29 @@ fn a_saved_log_proves_silence_up_to_its_last_line() {
     let report = loose(Some("09:58:00")).json();
     assert_eq!(only(&report)["isCertain"], true, "{report:#}");
     assert!(!unseen(&report).contains("served after"), "{report:#}");
+}
+
+/// An older gather's logs go to its own time, by its Nodes, whatever newer objects are beside it.
+#[test]
+fn the_logs_of_an_older_gather_go_to_its_own_time() {
+    let node = |time: &str| {
+        object!({ "apiVersion": "v1", "kind": "Node",
+            "metadata": { "name": "ip-10-0-16-20.ec2.internal", "uid": time, "resourceVersion": "9" },
+            "status": { "conditions": [{ "type": "Ready", "status": "True", "lastHeartbeatTime": time }] } })
+    };
+    for (time, is_certain) in [
+        ("2026-08-20T09:50:00Z", true),
+        ("2026-08-20T09:00:00Z", false),
+        ("2026-08-19T10:00:00Z", false),
+    ] {
+        let gather = quiet();
+        let path = gather.dir.path().join("nodes.json");
+        std::fs::write(path, node(time).to_string()).unwrap();
+        let report = gather.json();
+        assert_eq!(only(&report)["isCertain"], is_certain, "{report:#}");
+        let said = format!("what the machine-config-servers served after {time}");
+        assert_eq!(unseen(&report).contains(&said), !is_certain, "{report:#}");
+    }
 }
 
 /// A host's status is written again and again in one state: its history says since when it is in that.

@@ -253,7 +253,7 @@ async fn logs(
 
 fn add_server(cluster: &mut Cluster, name: &str, began: Option<Moment>, now: Moment, log: &[u8]) {
     let _ = cluster.logs.add(name, &mut &*log, now);
-    cluster.logs.read_now(name);
+    cluster.logs.read_now(name, None);
     let lines = log.iter().filter(|byte| **byte == b'\n').count();
     if log.len() >= LOG_BYTES {
         let what = "its log is longer than the 2 MiB that were read".to_owned();

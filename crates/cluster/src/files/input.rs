@@ -416,6 +416,7 @@ impl InputReader<'_> {
         let mut head = Vec::new();
         if !self.has_logs() && !source.is_named && self.is_log(&source.path) {
             // The clock is that of all that was read; what else a log says is for `why`.
+            source.file.clone_into(&mut self.objects.staged.file);
             let _ = self.objects.add_log(&source.path, stream);
             return Ok(());
         }
@@ -428,6 +429,7 @@ impl InputReader<'_> {
             }
             if is_log || is_log_text(&head) {
                 let mut whole = head.as_slice().chain(stream);
+                source.file.clone_into(&mut self.objects.staged.file);
                 let added = self.objects.add_log(&source.path, &mut whole);
                 return self.heard(source, added);
             }

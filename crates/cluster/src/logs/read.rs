@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::moment::{Moment, year};
 use crate::text::{printable, printable_up_to};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of one log that are read: the first.
 const MAX_LOG: u64 = 256 << 20;
@@ -48,7 +48,8 @@ impl Cluster {
             Some(Log::Server(name)) => {
                 self.logs.add(&name, &mut whole, self.log_clock())?;
                 if is_in_gather(path) {
-                    self.logs.read_now(&name);
+                    let gather = gather_around(&self.staged.file.place);
+                    self.logs.read_now(&name, gather);
                 }
                 if log.limit() == 0 {
                     let mib = most >> 20;
@@ -122,6 +123,13 @@ fn text_name(path: &Path) -> Option<String> {
 /// A text that a person gathered: gathers name their logs by the pod's folder.
 fn is_text_outside_gathers(path: &Path) -> bool {
     text_name(path).is_some() && !is_in_gather(path)
+}
+
+/// The folder, or the archive, of the gather that a log is in.
+fn gather_around(log: &Path) -> Option<PathBuf> {
+    let is_namespaces = |path: &&Path| path.file_name().is_some_and(|name| name == "namespaces");
+    let namespaces = log.ancestors().find(is_namespaces)?;
+    namespaces.parent().map(Path::to_owned)
 }
 
 /// A gather has logs by their namespaces, and reads them with the objects.

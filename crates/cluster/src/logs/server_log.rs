@@ -10,6 +10,7 @@ use crate::secrets::without_secrets;
 use crate::text::printable_up_to;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 
 /// At most this many addresses are kept.
 pub(super) const MAX_PEERS: usize = 50_000;
@@ -66,6 +67,8 @@ pub struct Source {
     /// It was read when the objects were, as a live cluster's and a gather's are: of a file that somebody
     /// saved nothing says when.
     pub(super) is_of_now: bool,
+    /// The gathers that it is in.
+    pub(super) gathers: BTreeSet<PathBuf>,
     /// Only a part was read, and which.
     pub cut: Option<String>,
     /// It is the bootstrap machine's, which is not the cluster's.
@@ -129,10 +132,11 @@ impl ServerLogs {
         }
     }
 
-    /// Notes that a server's log was read when the objects were.
-    pub fn read_now(&mut self, name: &str) {
+    /// Notes that a server's log was read when the objects were, of the gather where it is in one.
+    pub fn read_now(&mut self, name: &str, gather: Option<PathBuf>) {
         if let Some(source) = self.sources.iter_mut().find(|source| source.name == name) {
             source.is_of_now = true;
+            source.gathers.extend(gather);
         }
     }
 
@@ -150,12 +154,14 @@ impl ServerLogs {
         begins?.into_iter().max()
     }
 
-    /// As far as all of them go, where the objects were read now: a log that was saved shows nothing after
-    /// its last line. `None` where one has no time at all.
-    pub fn reach(&self, now: Moment) -> Option<Moment> {
+    /// As far as all of them go, where the objects were read now, and gathers at times of their own: a log
+    /// that was saved shows nothing after its last line. `None` where one has no time at all.
+    pub fn reach(&self, now: Moment, time_of: &dyn Fn(&Path) -> Moment) -> Option<Moment> {
         let end = |source: &Source| {
+            let gathers = source.gathers.iter().map(|gather| time_of(gather));
+            let read = gathers.max().unwrap_or(now);
             if source.is_of_now {
-                Some(now)
+                Some(read)
             } else {
                 source.last
             }
