@@ -33,7 +33,7 @@ pub struct Raw<T>(pub T);
 /// Its name, by which it is known.
 const RAW: &str = "Raw";
 
-/// A message of somebody: without what may be secret in its URLs.
+/// A message of somebody: without what may be secret.
 ///
 /// # Errors
 /// It is no text.

@@ -76,13 +76,7 @@ pub(crate) fn audit(
     BootImageAudit {
         api_version: API_VERSION,
         kind: AUDIT,
-        origin: Origin {
-            cluster_id: objects.cluster_id.clone(),
-            release: objects.release.clone(),
-            infrastructure: objects.infrastructure_name.clone(),
-            server: objects.server.clone(),
-            ..Origin::default()
-        },
+        origin: origin(objects),
         summary: Summary::of(sets.iter()),
         policy,
         release: release.map(str::to_owned),
@@ -103,6 +97,17 @@ pub(crate) fn audit(
         warnings,
         policy_differs_from_operator,
         since: None,
+    }
+}
+
+/// The place of the objects, as far as they say it.
+fn origin(objects: &Objects) -> Origin {
+    Origin {
+        cluster_id: objects.cluster_id.clone(),
+        release: objects.release.clone(),
+        infrastructure: objects.infrastructure_name.clone(),
+        server: objects.server.clone(),
+        ..Origin::default()
     }
 }
 

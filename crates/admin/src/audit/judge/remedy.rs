@@ -159,12 +159,7 @@ fn fix(set: &Set, own: &Own, objects: &Objects) -> Option<Remedy> {
     match set.upkeep.as_ref().map(|upkeep| upkeep.rule) {
         Some(Rule::NodePoolImage) => return node_pool(set, own),
         Some(Rule::NodePoolRelease) => return None,
-        Some(Rule::NodeClassRelease) => {
-            return Some(Remedy::words(format!(
-                "set spec.version of OpenshiftEC2NodeClass {} to a release whose boot image the policy allows",
-                set.name
-            )));
-        }
+        Some(Rule::NodeClassRelease) => return Some(node_class(set)),
         Some(Rule::BareMetalImage) if !is_template => return Some(bare_metal(set, own, objects)),
         Some(Rule::VSphereFailureDomain) => return Some(failure_domain(set, own)),
         // Of these the platform decides.
@@ -214,6 +209,13 @@ fn fix(set: &Set, own: &Own, objects: &Objects) -> Option<Remedy> {
         | Platform::PowerVs
         | Platform::VSphere => None,
     }
+}
+
+fn node_class(set: &Set) -> Remedy {
+    Remedy::words(format!(
+        "set spec.version of OpenshiftEC2NodeClass {} to a release whose boot image the policy allows",
+        set.name
+    ))
 }
 
 /// The remedy of a set whose AMI may be a marketplace's: nobody can tell by its ID. Then the

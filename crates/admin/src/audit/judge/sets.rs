@@ -74,24 +74,12 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
     let path = "spec.template.spec.providerSpec.value.";
     let sets = objects.machine_sets.iter().filter(|set| !is_mirror(set));
     all.extend(sets.map(of_kind(SetKind::MachineSet, path)));
-    // The sets of a node pool are listed as that pool, those of a deployment as that deployment.
-    let deployments: BTreeSet<_> = objects
-        .deployments
-        .iter()
-        .map(|set| (&set.metadata.namespace, &set.metadata.name))
-        .collect();
-    let is_of_deployment = |set: &MachineSet| {
-        let name = set.deployment.as_ref();
-        name.is_some_and(|name| {
-            deployments.contains(&(&set.metadata.namespace, name)) || set.replicas == Some(0)
-        })
+    let is_mirrored = |set: &&MachineSet| {
+        set.metadata.namespace == MIRRORS && by_machine_api.contains(&set.metadata.name)
     };
-    let is_single = |set: &&MachineSet| {
-        set.node_pool.is_none()
-            && !is_of_deployment(set)
-            && !(set.metadata.namespace == MIRRORS && by_machine_api.contains(&set.metadata.name))
-    };
-    let sets = objects.cluster_api_sets.iter().filter(is_single);
+    let sets = single_sets(objects)
+        .into_iter()
+        .filter(|set| !is_mirrored(set));
     let path = "infrastructureRef spec.template.spec.";
     all.extend(sets.map(of_kind(SetKind::ClusterMachineSet, path)));
     let deployments = objects
@@ -114,6 +102,25 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
             .map(|pool| node_pool(objects, lookup, pool)),
     );
     all
+}
+
+/// The Cluster API's sets that stand for themselves: those of a node pool are listed as that pool, those of a
+/// deployment as that deployment.
+fn single_sets(objects: &Objects) -> Vec<&MachineSet> {
+    let deployments: BTreeSet<_> = objects
+        .deployments
+        .iter()
+        .map(|set| (&set.metadata.namespace, &set.metadata.name))
+        .collect();
+    let is_of_deployment = |set: &MachineSet| {
+        let name = set.deployment.as_ref();
+        name.is_some_and(|name| {
+            deployments.contains(&(&set.metadata.namespace, name)) || set.replicas == Some(0)
+        })
+    };
+    let sets = objects.cluster_api_sets.iter();
+    sets.filter(|set| set.node_pool.is_none() && !is_of_deployment(set))
+        .collect()
 }
 
 fn machine_set(lookup: &Lookup<'_>, set: &MachineSet, kind: SetKind, path: &'static str) -> Set {
@@ -288,28 +295,27 @@ fn with_machines(
         ..of_set
     };
     let mut of_set = with_upkeep(of_set, set, lookup).known_by(lookup);
-    let is_left_out = of_set.image.value.is_none()
-        && !of_set.image.is_of_release
-        && !of_set.path.starts_with("Infrastructure")
-        && of_set.image.site.chooser.is_none();
-    if is_left_out
-        && of_set.known.is_none()
-        && let Some(newest) = newest
+    if let Some(newest) = newest
+        && is_left_out(&of_set)
     {
-        let Image {
-            architecture,
-            stream,
-            ..
-        } = of_set.image.clone();
         let own = Image {
-            architecture,
-            stream,
+            architecture: of_set.image.architecture.clone(),
+            stream: of_set.image.stream.clone(),
             ..lookup.objects.image_of(&newest.metadata, &newest.source)
         };
         of_set.image.platform = of_set.image.platform.or(own.platform);
         of_set.known = by_member(newest, &own, nodes, lookup);
     }
     upkeep::with_capabilities(of_set, lookup.objects)
+}
+
+/// Tells whether the field of an image is left out, and nothing else says the image.
+fn is_left_out(set: &Set) -> bool {
+    set.known.is_none()
+        && set.image.value.is_none()
+        && !set.image.is_of_release
+        && !set.path.starts_with("Infrastructure")
+        && set.image.site.chooser.is_none()
 }
 
 /// Adds who keeps its image up to date.

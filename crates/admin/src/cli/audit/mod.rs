@@ -93,16 +93,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         (None, files) => {
             let read = match files {
                 Some(Files::OfOne(unread)) => (unread, Origin::default()),
-                _ => {
-                    let asked = LoginRequest {
-                        file: args.kubeconfig.as_deref(),
-                        context: args.context.first().map(String::as_str),
-                        insecure: args.insecure_skip_tls_verify,
-                        is_one_of_many: false,
-                    };
-                    let (time, scope) = (args.request_timeout, cluster::Scope::All);
-                    cluster::read(asked, time, scope, &mut objects, io)?
-                }
+                _ => read_cluster(args, &mut objects, io)?,
             };
             (alone(&request, objects, read, io)?, Paths::new())
         }
@@ -125,6 +116,22 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
     let is_later = conclusions.all.later.is_some();
     Ok(args.fail_on.exit(conclusions.all.exit, is_hidden, is_later))
+}
+
+/// Reads the cluster of the kubeconfig.
+fn read_cluster(
+    args: &Args,
+    objects: &mut Objects,
+    io: &mut Io<'_>,
+) -> Result<(Vec<Unread>, Origin), Failure> {
+    let asked = LoginRequest {
+        file: args.kubeconfig.as_deref(),
+        context: args.context.first().map(String::as_str),
+        insecure: args.insecure_skip_tls_verify,
+        is_one_of_many: false,
+    };
+    let (time, scope) = (args.request_timeout, cluster::Scope::All);
+    cluster::read(asked, time, scope, objects, io)
 }
 
 fn print_fix(

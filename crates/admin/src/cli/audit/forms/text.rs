@@ -111,15 +111,9 @@ fn cluster(
     match detail {
         Detail::Row => {
             let [open, allowed] = tables(terminal, &audit.sets);
-            let remedies = remedies(audit)
-                .into_iter()
-                .map(|((platform, remedy), sets)| {
-                    format!("{} ({platform}): {remedy}", names(&sets))
-                });
-            let remedies = list("What to change:", "remedies", remedies.collect());
-            let helps = lookup_helps(audit).into_iter();
-            let helps = helps.map(|(help, sets)| format!("{}: {help}", names(&sets)));
-            let helps = list("How to find the unknown versions:", "ways", helps.collect());
+            let [remedies, helps] = what_to_do(audit);
+            let remedies = list("What to change:", "remedies", remedies);
+            let helps = list("How to find the unknown versions:", "ways", helps);
             blocks.extend([
                 open,
                 pointed_at(Below::Change, remedies),
@@ -155,6 +149,16 @@ fn cluster(
         }));
     }
     blocks
+}
+
+/// What to change, and how to find the unknown versions, each with its sets.
+fn what_to_do(audit: &BootImageAudit) -> [Vec<String>; 2] {
+    let remedies = remedies(audit).into_iter();
+    let remedies = remedies
+        .map(|((platform, remedy), sets)| format!("{} ({platform}): {remedy}", names(&sets)));
+    let helps = lookup_helps(audit).into_iter();
+    let helps = helps.map(|(help, sets)| format!("{}: {help}", names(&sets)));
+    [remedies.collect(), helps.collect()]
 }
 
 fn unread(audit: &BootImageAudit) -> Vec<String> {
