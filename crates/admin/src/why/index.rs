@@ -94,10 +94,6 @@ impl<'a> Index<'a> {
             let deletion = Deletion::of(event)?;
             Some(((&*event.namespace, deletion.set()?), deletion))
         };
-        let host = |host: &'a Host| {
-            let (kind, name) = host.consumer.as_ref()?;
-            Some(((&*host.metadata.namespace, &**kind, &**name), host))
-        };
         let (machines, nodes) = (facts.all_machines(), facts.all_nodes());
         let takers = of_all(machines.clone(), |machine| machine.node.as_deref());
         let mut index = Self {
@@ -126,18 +122,11 @@ impl<'a> Index<'a> {
                 .collect(),
             deleted: grouped(events.clone().filter_map(deletion)),
             boot_failures: grouped(events.filter_map(|event| Some((failed_node(event)?, event)))),
-            hosts: facts.hosts.iter().filter_map(host).collect(),
+            hosts: facts.hosts.iter().filter_map(of_consumer).collect(),
             hosts_by_name: of_all(facts.hosts.iter(), |host| Some(host.metadata.full_name())),
-            free_nodes: nodes
-                .filter(|node| node.machine.is_none() && !takers.contains_key(&*node.metadata.name))
-                .flat_map(|node| node.addresses.iter().map(move |address| (*address, node)))
-                .collect(),
+            free_nodes: free(nodes, |node| takers.contains_key(&*node.metadata.name)),
             ground: Ground::new(facts),
-            internal_names: machines
-                .flat_map(|machine| &machine.addresses)
-                .filter(|(kind, _)| kind == "InternalDNS")
-                .map(|(_, name)| normal(name))
-                .collect(),
+            internal_names: internal_names(machines),
             strangers: Vec::new(),
             namesakes: Vec::new(),
             unnamed: 0,
@@ -391,4 +380,26 @@ fn twins(facts: &Cluster) -> BTreeMap<&str, &Machine> {
     let own = own.filter(|machine| copies.contains(&*machine.metadata.name));
     own.map(|machine| (&*machine.metadata.name, machine))
         .collect()
+}
+
+/// A host by what consumes it: namespace, kind and name.
+fn of_consumer(host: &Host) -> Option<((&str, &str, &str), &Host)> {
+    let (kind, name) = host.consumer.as_ref()?;
+    Some(((&host.metadata.namespace, kind, name), host))
+}
+
+/// Nodes of no Machine, by address; `is_taken` where one names them.
+fn free<'a>(
+    nodes: impl Iterator<Item = &'a Node>,
+    is_taken: impl Fn(&Node) -> bool,
+) -> BTreeMap<IpAddr, &'a Node> {
+    let free = nodes.filter(|node| node.machine.is_none() && !is_taken(node));
+    free.flat_map(|node| node.addresses.iter().map(move |address| (*address, node)))
+        .collect()
+}
+
+fn internal_names<'a>(machines: impl Iterator<Item = &'a Machine>) -> BTreeSet<String> {
+    let addresses = machines.flat_map(|machine| &machine.addresses);
+    let internal = addresses.filter(|(kind, _)| kind == "InternalDNS");
+    internal.map(|(_, name)| normal(name)).collect()
 }

@@ -351,6 +351,38 @@ impl<'a> Case<'a> {
         Some(says.to_owned())
     }
 
+    /// A host that its operator has not installed, and what keeps it from that.
+    fn not_installed(&self, host: &Host) -> Finding {
+        let (name, full_name) = (self.name, host.metadata.full_name());
+        let since = match (host.since(), host.updated) {
+            (Some(since), _) => format!(" for {}", span(self.now.since(since))),
+            // Its status may have changed in that state, too.
+            (None, Some(at)) => format!(" for at least {}", span(self.now.since(at))),
+            (None, None) => String::new(),
+        };
+        let own = format!("-n {} {}", host.metadata.namespace, host.metadata.name);
+        let (kept, help) = match kept_by(host) {
+            Some(annotation) => (
+                format!(", and its annotation {annotation} keeps its operator from it"),
+                format!(
+                    "Find out who set the annotation, then take it away: `oc annotate baremetalhosts.metal3.io {own} {annotation}-`"
+                ),
+            ),
+            None => (
+                String::new(),
+                format!("Look at the host: `oc describe baremetalhosts.metal3.io {own}`"),
+            ),
+        };
+        no_instance(
+            format!("host {full_name} is {}", host.state),
+            format!(
+                "{name} is not installed yet: host {full_name} is {}{since}{kept}.",
+                host.state
+            ),
+        )
+        .next(help)
+    }
+
     fn host_instance(&mut self, host: &Host) -> Result<String, Finding> {
         let (name, full_name) = (self.name, host.metadata.full_name());
         let mut source = format!("BareMetalHost {full_name}, status.provisioning.state");
@@ -375,35 +407,7 @@ impl<'a> Case<'a> {
                 )
                 .next("Correct what the message names; the host is then tried again by itself")
             }
-            _ if !is_installed => {
-                let since = match (host.since(), host.updated) {
-                    (Some(since), _) => format!(" for {}", span(self.now.since(since))),
-                    // Its status may have changed in that state, too.
-                    (None, Some(at)) => format!(" for at least {}", span(self.now.since(at))),
-                    (None, None) => String::new(),
-                };
-                let own = format!("-n {} {}", host.metadata.namespace, host.metadata.name);
-                let (kept, help) = match kept_by(host) {
-                    Some(annotation) => (
-                        format!(", and its annotation {annotation} keeps its operator from it"),
-                        format!(
-                            "Find out who set the annotation, then take it away: `oc annotate baremetalhosts.metal3.io {own} {annotation}-`"
-                        ),
-                    ),
-                    None => (
-                        String::new(),
-                        format!("Look at the host: `oc describe baremetalhosts.metal3.io {own}`"),
-                    ),
-                };
-                no_instance(
-                    format!("host {full_name} is {}", host.state),
-                    format!(
-                        "{name} is not installed yet: host {full_name} is {}{since}{kept}.",
-                        host.state
-                    ),
-                )
-                .next(help)
-            }
+            _ if !is_installed => self.not_installed(host),
             _ if host.is_on == Some(false) => no_instance(
                 format!("host {full_name} is off"),
                 format!("{name} is installed, and its host {full_name} is powered off."),

@@ -34,6 +34,22 @@ impl NotAsked {
     }
 }
 
+/// `its Ignition 2.14.0`, by the name that it gives to the server.
+fn client(agent: &str) -> String {
+    match agent {
+        "" => "its Ignition".to_owned(),
+        agent => format!("its {}", agent.replace('/', " ")),
+    }
+}
+
+/// ` 5 times`; nothing for once.
+fn times(count: usize) -> String {
+    match count {
+        1 => String::new(),
+        count => format!(" {count} times"),
+    }
+}
+
 impl Case<'_> {
     pub(super) fn refused_request(
         &mut self,
@@ -43,18 +59,12 @@ impl Case<'_> {
         let facts = self.facts;
         let pool = facts.logs.text(seen.last.pool);
         let agent = facts.logs.text(seen.last.agent);
-        let client = match agent {
-            "" => "its Ignition".to_owned(),
-            agent => format!("its {}", agent.replace('/', " ")),
-        };
+        let client = client(agent);
         let images = images_of_agent(agent);
         let images = images.map_or(String::new(), |images| format!(" ({images})"));
         let error = sentence(error);
         let status = status(*kind);
-        let times = match seen.count {
-            1 => String::new(),
-            count => format!(" {count} times"),
-        };
+        let times = times(seen.count);
         let begin = format!(
             "{} asked{times} for the config of pool {pool}, the last time{}, and did not get it{status}: ",
             self.name,
@@ -167,16 +177,14 @@ impl Case<'_> {
         finding.proved(self, "logs of all machine-config-servers", AGAINST)
     }
 
-    /// The finding, and whether what it says follows from what was read.
-    fn why_not_asked(&mut self, silence: &Silence) -> (Finding, bool) {
-        let (name, tls) = (self.name, &silence.tls);
+    /// The beginning of a sentence about a machine that did not ask, as far as the logs go.
+    fn says_silence(&self, silence: &Silence, is_up: bool) -> String {
+        let name = self.name;
         let age = span(silence.until.since(silence.since));
-        let reached = tls.distrust.is_some() || tls.broken.is_some();
-        let odd_state = self.odd_state().filter(|_| !reached);
         let is_whole = self.missing_logs().is_empty();
-        let begin = match (silence.is_told_apart, is_whole) {
+        match (silence.is_told_apart, is_whole) {
             (true, true) => {
-                let up = odd_state.map_or(" is up and", |_| "");
+                let up = if is_up { " is up and" } else { "" };
                 format!("{name}{up} has not asked for its config in {age}")
             }
             (false, true) => format!(
@@ -192,7 +200,15 @@ impl Case<'_> {
             (_, false) => format!(
                 "{name} has not asked for its config in the last {age}, as far as the logs go back"
             ),
-        };
+        }
+    }
+
+    /// The finding, and whether what it says follows from what was read.
+    fn why_not_asked(&mut self, silence: &Silence) -> (Finding, bool) {
+        let tls = &silence.tls;
+        let reached = tls.distrust.is_some() || tls.broken.is_some();
+        let odd_state = self.odd_state().filter(|_| !reached);
+        let begin = self.says_silence(silence, odd_state.is_none());
         let step = format!("none since {}", silence.since.clock());
         let told = NotAsked { begin, step };
         if let Some((at, error)) = &tls.distrust {
