@@ -282,6 +282,17 @@ fn a_set_can_be_asked_for_by_its_namespace() {
     assert_eq!(err, "skewguard: no set is in namespace elsewhere\n");
 }
 
+#[test]
+fn a_namespace_that_nothing_is_in_is_no_silent_all_clear() {
+    let gather = "tests/data/why/refused";
+    let said = |namespace| run(&["why", "--from", gather, "-n", namespace]).1;
+    assert_eq!(said("openshift-machine-api"), "");
+    assert_eq!(
+        said("openshift-machine-ap"),
+        "skewguard: nothing that should become a node is in namespace openshift-machine-ap\n"
+    );
+}
+
 /// What is written, and a line of what is said.
 const MISTAKES: [(&[&str], Exit, &str); 18] = [
     (

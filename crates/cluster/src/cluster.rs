@@ -506,6 +506,17 @@ impl Cluster {
         }
     }
 
+    /// Tells whether something that should become a node, or makes such, is in a namespace.
+    pub fn has_in(&self, namespace: &str) -> bool {
+        let machines = self.all_machines().map(|machine| &machine.metadata);
+        let sets = self.all_machine_sets().map(|set| &set.metadata);
+        let hosts = self.hosts.iter().map(|host| &host.metadata);
+        let agents = self.agents.iter().map(|agent| &agent.metadata);
+        let pools = self.node_pools.iter().map(|pool| &pool.metadata);
+        let mut all = machines.chain(sets).chain(hosts).chain(agents).chain(pools);
+        all.any(|metadata| metadata.namespace == namespace)
+    }
+
     /// Nothing that should become a node was read.
     pub fn has_no_nodes(&self) -> bool {
         self.all_machines().next().is_none()

@@ -12,6 +12,7 @@ use crate::audit::cluster::scripts;
 use crate::audit::results::MAX_NOT_UNDERSTOOD;
 use crate::audit::{Objects, Origin, Unread, audit};
 use crate::forms::terminal::Terminal;
+use crate::text::printable;
 use crate::why::{Question, why};
 use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::connect::login::LoginRequest;
@@ -146,6 +147,14 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
             "nothing was read that should become a node: no Machine, BareMetalHost or Agent{remedy}"
         )
         .into());
+    }
+    if let Some(namespace) = &args.namespace
+        && !objects.has_in(namespace)
+    {
+        let namespace = printable(namespace);
+        io.say(format_args!(
+            "nothing that should become a node is in namespace {namespace}"
+        ));
     }
     let policy = policy.unwrap_or_else(|| starter(&objects));
     let result = audit(&objects, &policy, None, Vec::new(), false);
