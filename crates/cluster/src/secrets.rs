@@ -165,8 +165,18 @@ impl<'t> Found<'t> {
     }
 }
 
+/// Tells whether a text is a name, in which no shape of a secret has room.
+fn is_name(text: &str) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
+    text.len() <= 60 && text.bytes().all(is_of_name) && !text.contains("eyJ")
+}
+
 /// A text without what may be secret.
 pub fn without_secrets(text: &str) -> String {
+    // Most texts are, and there are many.
+    if is_name(text) {
+        return text.to_owned();
+    }
     let mut text = with_plain_urls(text);
     let small = text.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| small.contains(word));
