@@ -118,6 +118,11 @@ impl<'a> Case<'a> {
         };
         let ready = self.node().and_then(|node| node.ready.as_ref());
         let runs = ready.is_some_and(|ready| ready.is_true());
+        // It had joined, and whether its Node is Ready was not read.
+        let node_unread = machine
+            .node
+            .as_deref()
+            .filter(|_| ready.is_none() && (self.node().is_some() || !self.index.ground.has_nodes));
         let node = self.node().map_or(String::new(), |node| {
             let ready = match ready {
                 Some(_) if runs => ", and Ready.".to_owned(),
@@ -126,9 +131,10 @@ impl<'a> Case<'a> {
             };
             format!(" Its Node {} is still there{ready}", node.metadata.name)
         });
-        let help = match runs {
-            true => "Look in the cloud whether its instance runs, as its Node says. If it does, keep the Machine: deleting it ends the instance".to_owned(),
-            false => format!(
+        let help = match node_unread {
+            _ if runs => "Look in the cloud whether its instance runs, as its Node says. If it does, keep the Machine: deleting it ends the instance".to_owned(),
+            Some(node) => format!("Look whether its Node is Ready: `oc get node {node}`. If it is, keep the Machine: deleting it ends the instance; if not, delete it: one that failed is not tried again"),
+            None => format!(
                 "{}; then delete the Machine: one that failed is not tried again",
                 what_helps(FAILURES, &text)
             ),

@@ -130,9 +130,17 @@ fn a_failed_machine_with_a_ready_node_is_kept() {
         machine["status"]["nodeRef"] = json!({ "kind": "Node", "name": "ip-10-0-16-99" });
     };
     check(
-        &machine(failed, &[node]),
+        &machine(failed, std::slice::from_ref(&node)),
         "Can't find created instance. Its Node ip-10-0-16-99 is still there, and Ready.",
         "Look in the cloud whether its instance runs, as its Node says. If it does, keep the Machine: deleting it ends the instance",
+    );
+    // Its metadata alone was read.
+    let mut bare = node;
+    bare.as_object_mut().unwrap().remove("status");
+    check(
+        &machine(failed, &[bare]),
+        "Can't find created instance. Its Node ip-10-0-16-99 is still there.",
+        "Look whether its Node is Ready: `oc get node ip-10-0-16-99`. If it is, keep the Machine: deleting it ends the instance; if not, delete it: one that failed is not tried again",
     );
     let of_control_plane = |machine: &mut Value| {
         machine["metadata"]["ownerReferences"][0]["kind"] = "ControlPlaneMachineSet".into();
