@@ -101,7 +101,7 @@ fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {
 pub(super) fn release_range(lint: &mut Lint, at: &Located<'_>) {
     match ReleaseRange::parse(&at.string().unwrap_or_default()) {
         None => lint.say(at, Rule::NotARange, &[]),
-        Some(range) if range.is_empty() => lint.say(at, Rule::EmptyRange, &[]),
+        Some(range) if range.has_empty_window() => lint.say(at, Rule::EmptyRange, &[]),
         Some(_) => {}
     }
 }

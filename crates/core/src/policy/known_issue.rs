@@ -88,9 +88,13 @@ pub struct Scope {
     pub when: When,
 }
 
-/// `>=4.16.0 <4.16.3`: the releases for which every comparison holds.
+/// `>=4.15.23 <4.15.38 || >=4.16.0 <4.16.20`: the releases of any of these windows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReleaseRange(Vec<(Comparison, Release)>);
+pub struct ReleaseRange(Vec<Window>);
+
+/// The releases for which every comparison holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Window(Vec<(Comparison, Release)>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
@@ -102,6 +106,29 @@ enum Comparison {
 
 impl ReleaseRange {
     pub fn parse(text: &str) -> Option<Self> {
+        text.split("||")
+            .map(Window::parse)
+            .collect::<Option<_>>()
+            .map(Self)
+    }
+
+    pub fn contains(&self, release: Release) -> bool {
+        self.0.iter().any(|window| window.contains(release))
+    }
+
+    /// Releases from which on [`contains`](Self::contains) may answer otherwise.
+    pub fn turns(&self) -> impl Iterator<Item = Release> {
+        self.0.iter().flat_map(Window::turns)
+    }
+
+    /// Tells whether no release is in one of its windows.
+    pub fn has_empty_window(&self) -> bool {
+        self.0.iter().any(Window::is_empty)
+    }
+}
+
+impl Window {
+    fn parse(text: &str) -> Option<Self> {
         const COMPARISONS: [(&str, Comparison); 4] = [
             (">=", Comparison::AtLeast),
             ("<=", Comparison::AtMost),
@@ -121,7 +148,7 @@ impl ReleaseRange {
         (!bounds.is_empty()).then_some(Self(bounds))
     }
 
-    pub fn contains(&self, release: Release) -> bool {
+    fn contains(&self, release: Release) -> bool {
         self.0.iter().all(|(comparison, bound)| match comparison {
             Comparison::AtLeast => release >= *bound,
             Comparison::Above => release > *bound,
@@ -130,16 +157,14 @@ impl ReleaseRange {
         })
     }
 
-    /// Releases from which on [`contains`](Self::contains) may answer otherwise.
-    pub fn turns(&self) -> impl Iterator<Item = Release> {
+    fn turns(&self) -> impl Iterator<Item = Release> {
         self.0
             .iter()
             .flat_map(|(_, bound)| [*bound, bound.next_patch()])
     }
 
-    /// Tells whether no release is in it.
-    pub fn is_empty(&self) -> bool {
-        // Only the bounds and what comes right after them can be the lowest of the range.
+    fn is_empty(&self) -> bool {
+        // Only the bounds and what comes right after them can be the lowest of the window.
         let zero = Release {
             minor: OcpMinor { major: 0, minor: 0 },
             patch: 0,

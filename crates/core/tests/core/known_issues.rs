@@ -509,9 +509,45 @@ fn an_empty_range_has_no_release() {
         (">4.16.2 <4.16.3", true),
         (">4.16.2 <=4.16.3", false),
         (">=4.17.0 <4.16.0", true),
+        (">=4.16.0 <4.16.3 || >=4.17.0", false),
+        (">=4.17.0 || >=4.16.3 <4.16.0", true),
     ] {
         let read = ReleaseRange::parse(range).unwrap();
-        assert_eq!(read.is_empty(), is_empty, "{range}");
+        assert_eq!(read.has_empty_window(), is_empty, "{range}");
+    }
+}
+
+/// As ranges of npm and cargo: the windows are joined, and one that is not understood is no window.
+#[test]
+fn several_windows_are_one_range() {
+    const RANGE: &str = ">=4.15.23 <4.15.38 || >=4.16.0 <4.16.20||>=5.0.0";
+    let range = ReleaseRange::parse(RANGE).unwrap();
+    for (release, is_in) in [
+        ("4.15.22", false),
+        ("4.15.23", true),
+        ("4.15.37", true),
+        ("4.15.38", false),
+        ("4.16.0", true),
+        ("4.16.20", false),
+        ("4.23.9", false),
+        ("5.1.0", true),
+    ] {
+        assert_eq!(range.contains(release.parse().unwrap()), is_in, "{release}");
+    }
+    for text in [
+        "||",
+        ">=4.15.0 ||",
+        "|| >=4.15.0",
+        ">=4.15.0 | <4.16.0",
+        ">=4.15.0 || 4.16",
+    ] {
+        assert_eq!(ReleaseRange::parse(text), None, "{text}");
+    }
+    let images = json!({ "belowOCPVersion": "4.15.0" });
+    for (release, has) in [("4.16.19", true), ("4.16.20", false)] {
+        let issue = issue(images.clone(), RANGE, json!({}));
+        let verdict = decide(&facts(&issue, "414.92.202310210434-0", release));
+        assert_eq!(verdict.reason == Reason::KnownIssue, has, "{release}");
     }
 }
 
@@ -521,7 +557,7 @@ fn a_range_holds_the_releases_between_its_ends() {
     for (a, low) in RELEASES.iter().enumerate() {
         for (b, high) in RELEASES.iter().enumerate() {
             let range = ReleaseRange::parse(&format!(">={low}.5 <{high}.3")).unwrap();
-            assert_eq!(range.is_empty(), a >= b, "{range:?}");
+            assert_eq!(range.has_empty_window(), a >= b, "{range:?}");
             for (t, target) in RELEASES.iter().enumerate() {
                 for patch in [0, 4, 9] {
                     let release = format!("{target}.{patch}");
