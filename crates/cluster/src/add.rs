@@ -1,7 +1,7 @@
 //! Adds objects to a cluster, each by the row of its kind (pure).
 
 use crate::aleph;
-use crate::cluster::{Cluster, Purpose};
+use crate::cluster::Cluster;
 use crate::files::staged::{Staged, Staging};
 use crate::kinds::file_names::kind_of_file;
 use crate::kinds::groups::{
@@ -9,16 +9,15 @@ use crate::kinds::groups::{
 };
 use crate::kinds::image;
 use crate::kinds::keep::{keep, keep_conditions};
-use crate::kinds::kind::Kind;
+use crate::kinds::kind::{Kind, Purpose};
 use crate::kinds::kind_table;
-use crate::kinds::metadata::Metadata;
+use crate::kinds::metadata::{Identity, Metadata};
 use crate::kinds::node::Node;
 use crate::kinds::stream::images_of_streams;
 use crate::kinds::user_data::{self, UserData};
-use crate::lenient::{self, Raw};
+use crate::lenient;
 use crate::text::printable;
 use crate::unread::Unread;
-use serde::Deserialize;
 use serde_json::Value;
 
 /// The most objects that are read.
@@ -26,18 +25,6 @@ pub const MAX_OBJECTS: usize = 200_000;
 
 /// Name of what has neither kind nor name.
 pub const OBJECT: &str = "object";
-
-/// What tells an object from others.
-#[derive(Default, Deserialize)]
-pub struct Identity {
-    api_version: Raw<String>,
-    kind: Raw<String>,
-    pub metadata: Metadata,
-    #[serde(rename = "metadata.uid")]
-    pub uid: String,
-    #[serde(rename = "metadata.selfLink")]
-    link: String,
-}
 
 /// The group of an `apiVersion`; empty for the core.
 pub fn group(api_version: &str) -> &str {

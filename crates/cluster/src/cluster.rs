@@ -1,7 +1,6 @@
 //! A cluster: its objects and logs, as far as they are kept (pure). Objects are read one at a time, and
 //! each kind's row says what is kept of one.
 
-use crate::add::Identity;
 use crate::files::staged::Staged;
 use crate::kinds::agent::Agent;
 use crate::kinds::event::Event;
@@ -11,9 +10,10 @@ use crate::kinds::host::Host;
 use crate::kinds::image::{self, Image};
 use crate::kinds::infrastructure::VSphere;
 use crate::kinds::karpenter::Karpenter;
+use crate::kinds::kind::Purpose;
 use crate::kinds::machine::{Machine, Source};
 use crate::kinds::machine_set::MachineSet;
-use crate::kinds::metadata::{Condition, Metadata};
+use crate::kinds::metadata::{Condition, Identity, Metadata};
 use crate::kinds::node::Node;
 use crate::kinds::node_pool::NodePool;
 use crate::kinds::others::Others;
@@ -33,7 +33,6 @@ use crate::moment::{Moment, year};
 use crate::text::is_dns_name;
 use crate::unread::Unread;
 use crate::version::ImageVersion;
-use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -50,17 +49,6 @@ const HALF_A_YEAR: u64 = 182 * 86_400;
 
 /// At most this many Events are kept: the first ones.
 const MAX_EVENTS: usize = 50_000;
-
-/// Whom a cluster is read for: how much of its objects is kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Purpose {
-    /// The sets, and the images of their next nodes.
-    #[default]
-    Sets,
-    /// These, and why a machine is no Node.
-    Nodes,
-}
 
 /// Objects that were seen, by hashes of what tells them apart: there may be many, with long names.
 #[derive(Debug, Default)]

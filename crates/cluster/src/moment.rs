@@ -4,6 +4,9 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// Seconds by which a clock may differ from another.
+pub const CLOCKS: u64 = 60;
+
 /// Seconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub u64);

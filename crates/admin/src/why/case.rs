@@ -1,7 +1,7 @@
 //! A Machine, a host or an agent without a Node, and what belongs to it (pure).
 
 use super::index::Index;
-use super::moment::{Moment, span};
+use super::moment::{CLOCKS, Moment, span};
 use super::report::Evidence;
 use super::way::{At, YOUNG};
 use crate::audit::SetAudit;
@@ -19,9 +19,6 @@ use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::kinds::user_data::UserData;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-
-/// Seconds by which a clock may differ from another.
-pub(super) const CLOCKS: u64 = 60;
 
 /// Something that should become a Node.
 #[derive(Debug, Clone, Copy)]

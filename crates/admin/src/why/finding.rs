@@ -6,9 +6,9 @@
 
 use super::case::Case;
 use super::ground::Counter;
+use super::report::Proof;
 use super::way::{At, Mark, Stage, Step};
-use schemars::JsonSchema;
-use serde::Serialize;
+use crate::audit::Unread;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -23,14 +23,19 @@ impl Case<'_> {
     }
 }
 
-/// Something that was read and says so, and what could say otherwise and was read, too.
-// Only `Finding::proved` makes one.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
-pub(crate) struct Proof {
-    /// The object and its field, or the log, that says so.
-    by: String,
-    /// Things that could say otherwise, and were read.
-    against: Vec<&'static str>,
+impl Counter {
+    /// What was not read of it, and by what it could be; none where all was.
+    pub(super) fn missing(self, case: &Case<'_>) -> Vec<String> {
+        match self {
+            Self::Itself | Self::Machines | Self::PoolMachines | Self::Nodes | Self::Requests => {
+                let unread = case.index.ground.missing(self).into_iter();
+                let words = |unread: Unread| format!("{}: {}", unread.what, unread.why);
+                unread.map(words).collect()
+            }
+            Self::ServerLogs => case.missing_logs(),
+            Self::Host => case.missing_host().into_iter().collect(),
+        }
+    }
 }
 
 /// The step at which it stopped, and why.

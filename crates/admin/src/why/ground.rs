@@ -1,6 +1,5 @@
 //! Sources that could say otherwise, and whether they were read (pure).
 
-use super::case::Case;
 use crate::audit::Unread;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::groups::{
@@ -35,19 +34,6 @@ impl Counter {
             Self::Host => "its BareMetalHost",
         }
     }
-
-    /// What was not read of it, and by what it could be; none where all was.
-    pub(super) fn missing(self, case: &Case<'_>) -> Vec<String> {
-        match self {
-            Self::Itself | Self::Machines | Self::PoolMachines | Self::Nodes | Self::Requests => {
-                let unread = case.index.ground.missing(self).into_iter();
-                let words = |unread: Unread| format!("{}: {}", unread.what, unread.why);
-                unread.map(words).collect()
-            }
-            Self::ServerLogs => case.missing_logs(),
-            Self::Host => case.missing_host().into_iter().collect(),
-        }
-    }
 }
 
 /// The kinds that were read, if there are any objects of them.
@@ -74,7 +60,7 @@ impl Ground {
     }
 
     /// What is unread of a kind; `None` where it was read.
-    fn missing(self, kind: Counter) -> Option<Unread> {
+    pub(super) fn missing(self, kind: Counter) -> Option<Unread> {
         let (is_read, how) = match kind {
             Counter::Machines => (
                 self.has_machines,

@@ -1,11 +1,11 @@
 //! Machines of a NodePool: their config comes from HyperShift's ignition server, and their Node is in
 //! another cluster (pure).
 
-use super::case::{CLOCKS, Case};
+use super::case::Case;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::ignition_server::{Refusal, Request};
-use super::moment::{Moment, span};
+use super::moment::{CLOCKS, Moment, span};
 use super::way::Stage;
 use skewguard_cluster::kinds::metadata::Condition;
 use skewguard_cluster::kinds::node_pool::NodePool;

@@ -1,9 +1,8 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
-use super::case::CLOCKS;
 use super::deletion::Deletion;
 use super::ground::Ground;
-use super::moment::Moment;
+use super::moment::{CLOCKS, Moment};
 use super::server_log::Request;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::event::Event;

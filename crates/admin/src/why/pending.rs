@@ -5,14 +5,10 @@ use super::case::{Case, Subject};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::{Moment, span};
-use super::taken_name::with_advice;
+use super::taken_name::{APPROVED_WITHIN, approve, with_advice};
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::names::count;
-
-/// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
-/// `maxMachineDelta`).
-pub(super) const APPROVED_WITHIN: u64 = 2 * 3_600;
 
 /// The number of requests that may wait beyond Machines or Nodes (cluster-machine-approver,
 /// `maxDiffBetweenPendingCSRsAndMachinesCount`).
@@ -380,14 +376,6 @@ impl<'a> Case<'a> {
 
 fn no_certificate(step: impl Into<String>, sentence: String) -> Finding {
     Finding::new(Stage::NoCertificate, step, sentence)
-}
-
-/// The advice to approve a request.
-pub(super) fn approve(request: &CertificateRequest) -> String {
-    format!(
-        "If it is this machine's (one for serving follows): `oc adm certificate approve {}`",
-        request.metadata.name
-    )
 }
 
 /// The approver's log, as a source.

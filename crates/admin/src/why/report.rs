@@ -1,6 +1,5 @@
 //! The answer of `why`, serialised as `WhyReport`: fields are only ever added.
 
-use super::finding::Proof;
 use super::way::{Stage, Step};
 use crate::audit::{Origin, Unread};
 use crate::finding::Subject;
@@ -70,6 +69,16 @@ impl Explanation {
     pub(crate) fn subject(&self) -> Subject<'_> {
         Subject::new(self.kind, &self.namespace, &self.name)
     }
+}
+
+/// Something that was read and says so, and what could say otherwise and was read, too.
+// Only `Finding::proved` makes one.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
+pub(crate) struct Proof {
+    /// The object and its field, or the log, that says so.
+    pub(super) by: String,
+    /// Things that could say otherwise, and were read.
+    pub(super) against: Vec<&'static str>,
 }
 
 /// A statement, and its source.

@@ -1,8 +1,8 @@
 //! A machine's requests in the machine-config-server's logs (pure).
 
-use super::case::{CLOCKS, Case};
+use super::case::Case;
 use super::ground::Counter;
-use super::moment::Moment;
+use super::moment::{CLOCKS, Moment};
 use super::server_line::FailureKind;
 use super::server_log::{Outcome, Peer, Request};
 use skewguard_cluster::names::count;

@@ -1,11 +1,11 @@
 //! Requests that were refused, and machines that did not ask: why, and what to do (pure).
 
-use super::case::{CLOCKS, Case};
+use super::case::Case;
 use super::finding::{Finding, sentence};
 use super::first_boot::SERVERS;
 use super::ground::Counter;
 use super::ignition_specs::{images_of_agent, of_agent, of_image};
-use super::moment::{Moment, span};
+use super::moment::{CLOCKS, Moment, span};
 use super::request_step::{SERVER_LOG, Seen, Silence};
 use super::server_line::FailureKind;
 use super::way::Stage;

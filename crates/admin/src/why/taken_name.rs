@@ -1,13 +1,16 @@
 //! Requests under a name that a Node has already, or that is no name: nobody may approve these as they
 //! are (pure).
 
-use super::case::{CLOCKS, Case};
+use super::case::Case;
 use super::finding::Finding;
-use super::moment::{Moment, span};
-use super::pending::{APPROVED_WITHIN, approve};
+use super::moment::{CLOCKS, Moment, span};
 use skewguard_cluster::kinds::names::normal;
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
+
+/// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
+/// `maxMachineDelta`).
+pub(super) const APPROVED_WITHIN: u64 = 2 * 3_600;
 
 /// Something that speaks against approving a request.
 pub(super) struct Obstacle {
@@ -34,6 +37,14 @@ impl Obstacle {
             ..self
         }
     }
+}
+
+/// The advice to approve a request.
+pub(super) fn approve(request: &CertificateRequest) -> String {
+    format!(
+        "If it is this machine's (one for serving follows): `oc adm certificate approve {}`",
+        request.metadata.name
+    )
 }
 
 /// What is said of a request, and what to do: to approve it only where nothing speaks against it.

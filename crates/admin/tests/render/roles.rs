@@ -1,9 +1,9 @@
 //! dist/manifests: the rules of the roles for `audit` and `why` are made from the table of kinds.
 
 use super::repository;
-use skewguard_cluster::cluster::Purpose;
 use skewguard_cluster::kinds::groups::{CLUSTER_API_NAMESPACE, INFRASTRUCTURE, REPORTS_NAMESPACE};
 use skewguard_cluster::kinds::kind::Kind;
+use skewguard_cluster::kinds::kind::Purpose;
 use skewguard_cluster::kinds::kind_table::KINDS;
 use std::collections::BTreeSet;
 

@@ -3,10 +3,10 @@
 use super::server::{Response, Server};
 use super::stranger::{self, stranger};
 use crate::cluster::Cluster;
-use crate::cluster::Purpose;
 use crate::files::documents::add_page;
 use crate::kinds::fields::{list_at, str_at, text_at};
 use crate::kinds::groups::{CLUSTER_API_NAMESPACE, INFRASTRUCTURE, REPORTS_NAMESPACE, SECRET};
+use crate::kinds::kind::Purpose;
 use crate::kinds::kind::{Kind, Request};
 use crate::kinds::kind_table::asked_for;
 use crate::kinds::machine::Machine;

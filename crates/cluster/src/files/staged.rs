@@ -1,11 +1,10 @@
 //! Cluster of files, until all files are read (pure): several gathers may have the same object, at
 //! different times, and a person may have named files of different clusters.
 
-use crate::add::Identity;
 use crate::kinds::fields::text_at;
 use crate::kinds::groups::CONFIG;
 use crate::kinds::kind_table::is_of_sets;
-use crate::kinds::metadata::Metadata;
+use crate::kinds::metadata::{Identity, Metadata};
 use crate::lenient;
 use crate::unread::{MAX_NOT_UNDERSTOOD, Unread};
 use serde_json::Value;

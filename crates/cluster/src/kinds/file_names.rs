@@ -1,9 +1,8 @@
 //! The names of files, as gathers have them, and the kinds of the objects in them (pure).
 
 use super::groups::*;
-use super::kind::Kind;
+use super::kind::{Kind, Purpose};
 use super::kind_table::{MAKERS, asked_for};
-use crate::cluster::Purpose;
 use std::path::Path;
 
 /// Tells whether a file of this path may have objects of a kind of this name, for what says why a machine

@@ -7,9 +7,8 @@
 use super::groups::{KARPENTER, NODE_POOL};
 use super::image::Image;
 use super::machine::{Machine, Source};
-use super::machine_set::architecture_name;
 use super::metadata::{Condition, Metadata, condition, conditions};
-use super::readers::references;
+use super::readers::{architecture_name, references};
 use crate::platform::Platform;
 use serde::{Deserialize, Deserializer};
 use std::sync::Arc;

@@ -1,8 +1,18 @@
 //! A kind of objects that are read of a cluster: how it is asked for and where, what is missing without
 //! it, and what is kept of it (pure).
 
-use crate::cluster::Purpose;
 use serde::Deserialize;
+
+/// Whom a cluster is read for: how much of its objects is kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Purpose {
+    /// The sets, and the images of their next nodes.
+    #[default]
+    Sets,
+    /// These, and why a machine is no Node.
+    Nodes,
+}
 
 /// A kind of objects.
 #[derive(Debug, Default, Deserialize)]

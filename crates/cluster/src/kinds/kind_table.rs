@@ -7,8 +7,7 @@
 //! make nodes, and make none themselves.
 
 use super::groups::*;
-use super::kind::Kind;
-use crate::cluster::Purpose;
+use super::kind::{Kind, Purpose};
 use crate::lenient;
 use crate::unread::Unread;
 use serde::Deserialize;

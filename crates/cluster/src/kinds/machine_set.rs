@@ -4,9 +4,8 @@
 use super::machine::Source;
 use super::metadata::{Condition, Metadata, conditions};
 use super::owner::owner;
-use super::readers::{is_windows, names, references};
+use super::readers::{architecture_name, is_windows, names, references};
 use crate::lenient::message_if_any;
-use crate::text;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -159,13 +158,4 @@ fn architecture(labels: &str) -> Option<String> {
         .split(',')
         .find_map(|label| label.trim().strip_prefix("kubernetes.io/arch="))
         .map(architecture_name)
-}
-
-/// From Go's name of an architecture to that of the stream metadata.
-pub fn architecture_name(arch: &str) -> String {
-    match arch {
-        "amd64" => "x86_64".to_owned(),
-        "arm64" => "aarch64".to_owned(),
-        other => text::printable(other),
-    }
 }

@@ -1,6 +1,6 @@
 //! Metadata and conditions, which objects of all kinds have (pure).
 
-use crate::lenient::{self, is_there, message};
+use crate::lenient::{self, Raw, is_there, message};
 use crate::moment::{Moment, time};
 use crate::names::full_name;
 use crate::secrets::without_secrets;
@@ -28,6 +28,18 @@ impl Metadata {
     pub fn full_name(&self) -> String {
         full_name(&self.namespace, &self.name)
     }
+}
+
+/// What tells an object from others.
+#[derive(Default, Deserialize)]
+pub struct Identity {
+    pub api_version: Raw<String>,
+    pub kind: Raw<String>,
+    pub metadata: Metadata,
+    #[serde(rename = "metadata.uid")]
+    pub uid: String,
+    #[serde(rename = "metadata.selfLink")]
+    pub link: String,
 }
 
 /// Metadata of an object, as the API has it.

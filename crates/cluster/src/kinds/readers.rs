@@ -1,10 +1,9 @@
 //! Readers of fields that are not kept as they stand in an object (pure).
 
 use super::image::pool;
-use super::machine_set::architecture_name;
 use super::metadata::Reference;
 use crate::secrets::without_secrets;
-use crate::text::printable_up_to;
+use crate::text::{printable, printable_up_to};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::sync::Arc;
@@ -26,6 +25,15 @@ pub(super) fn architecture<'de, D: Deserializer<'de>>(
 ) -> Result<Option<String>, D::Error> {
     let name = Option::<String>::deserialize(deserializer)?;
     Ok(name.as_deref().map(architecture_name))
+}
+
+/// From Go's name of an architecture to that of the stream metadata.
+pub(super) fn architecture_name(arch: &str) -> String {
+    match arch {
+        "amd64" => "x86_64".to_owned(),
+        "arm64" => "aarch64".to_owned(),
+        other => printable(other),
+    }
 }
 
 /// The pool of user data of this name.

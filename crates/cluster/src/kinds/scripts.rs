@@ -1,9 +1,8 @@
 //! The scripts that admins run where the cluster is: they gather what is read (pure).
 
 use super::groups::*;
-use super::kind::Kind;
+use super::kind::{Kind, Purpose};
 use super::kind_table::asked_for;
-use crate::cluster::Purpose;
 
 /// A shell script that makes joined nodes label themselves, one after another.
 pub const LABELS: &str = include_str!("labels.sh");

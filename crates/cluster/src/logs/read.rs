@@ -235,7 +235,7 @@ pub fn is_ignition_server(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::Purpose;
+    use crate::kinds::kind::Purpose;
 
     #[test]
     fn logs_are_known_by_their_names() {

@@ -1,12 +1,11 @@
 //! The numbers that decide the conclusion of an audit, and the sentence about them (pure).
 
 use super::later::LaterCounts;
-use super::word::{Word, form};
+use super::word::{Word, by_object, form};
 use crate::audit::results::fleet::ClusterAudit;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::Exit;
 use skewguard_cluster::names::count;
-use std::collections::BTreeMap;
 
 /// The numbers that decide. Sets with an exception count there alone.
 #[derive(Default)]
@@ -289,13 +288,4 @@ fn worst_rows(rows: &[SetAudit]) -> Vec<&SetAudit> {
     let sets = by_object(rows).into_iter();
     sets.filter_map(|rows| rows.into_iter().min_by_key(rank))
         .collect()
-}
-
-/// The rows of each set.
-pub(super) fn by_object(rows: &[SetAudit]) -> Vec<Vec<&SetAudit>> {
-    let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
-    for row in rows {
-        sets.entry(row.object()).or_default().push(row);
-    }
-    sets.into_values().collect()
 }

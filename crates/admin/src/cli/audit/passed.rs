@@ -1,7 +1,7 @@
 //! What was compared and found no cause for concern, as `oc adm upgrade recommend` says it (pure).
 
 use super::audit_request::release_of;
-use super::counts::by_object;
+use super::word::by_object;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::operator;
 use crate::verdict::Reason;

@@ -2,6 +2,7 @@
 
 use crate::audit::SetAudit;
 use anstyle::{AnsiColor, Style};
+use std::collections::BTreeMap;
 
 /// The verdict on a set, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,4 +54,13 @@ impl Word {
 /// The form of a verb for so many.
 pub(super) fn form<'a>(number: usize, one: &'a str, more: &'a str) -> &'a str {
     if number == 1 { one } else { more }
+}
+
+/// The rows of each set.
+pub(super) fn by_object(rows: &[SetAudit]) -> Vec<Vec<&SetAudit>> {
+    let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
+    for row in rows {
+        sets.entry(row.object()).or_default().push(row);
+    }
+    sets.into_values().collect()
 }
