@@ -42,9 +42,17 @@ pub(super) fn list(lint: &mut Lint, at: &Located<'_>) {
     }
 }
 
-/// The issues that this version ships and the policy lacks. Those of OKD are for policies that have
-/// one of them; the others are for all but those that have nothing else.
 pub(super) fn missing_issues(lint: &mut Lint, at: &Located<'_>, ids: &HashSet<String>) {
+    let lacking = lacking(ids);
+    if !lacking.is_empty() {
+        let issues = lacking.join(", ");
+        lint.say(at, Rule::KnownIssueMissing, &[("issues", &issues)]);
+    }
+}
+
+/// The issues that this version ships and a policy with these lacks. Those of OKD are for policies
+/// that have one of them; the others are for all but those that have nothing else.
+pub(super) fn lacking(ids: &HashSet<String>) -> Vec<String> {
     let [ocp, okd] = [starter::Cluster::Ocp, starter::Cluster::Okd].map(starter::known_issue_ids);
     let has = |shipped: &[String]| shipped.iter().any(|id| ids.contains(id));
     let is_for_okd = has(&okd);
@@ -56,11 +64,7 @@ pub(super) fn missing_issues(lint: &mut Lint, at: &Located<'_>, ids: &HashSet<St
         shipped.extend(okd);
     }
     shipped.retain(|id| !ids.contains(id));
-    if shipped.is_empty() {
-        return;
-    }
-    let issues = shipped.join(", ");
-    lint.say(at, Rule::KnownIssueMissing, &[("issues", &issues)]);
+    shipped
 }
 
 fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {

@@ -124,10 +124,14 @@ mod tests {
             );
             // The end of the window, or why there is none.
             let until = issue["until"].as_str().unwrap();
-            let end = issue["targets"].as_str().unwrap().split_once('<');
+            let windows = issue["targets"].as_str().unwrap().split("||");
+            let ends: Vec<&str> = windows
+                .filter_map(|window| Some(window.split_once('<')?.1.trim()))
+                .collect();
             assert!(
-                match end {
-                    Some((_, end)) => until.starts_with(end),
+                match ends.first() {
+                    Some(end) =>
+                        until.starts_with(end) && ends.iter().all(|end| until.contains(end)),
                     None => until.starts_with("No release") || until.starts_with("Never: "),
                 },
                 "when does it end? {until}"

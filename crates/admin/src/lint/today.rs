@@ -1,11 +1,13 @@
 //! The known issues of a policy beside those that this version ships: a policy keeps the issues of
 //! the day that it was written.
 
+use super::issues::lacking;
 use super::starter::{KNOWN_ISSUES, entry};
 use crate::API_VERSION;
 use crate::policy::fields::{KIND, KNOWN_ISSUE, POLICY};
 use crate::policy::json::Located;
 use crate::policy::{Effect, KnownIssue, parse};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// Issues that were shipped once, and why they are not any more.
@@ -82,10 +84,13 @@ pub(crate) struct Refreshed {
     pub(crate) policy: String,
     /// The issues that differed, and how.
     pub(crate) changes: Vec<(String, Difference)>,
+    /// The issues that it lacked.
+    pub(crate) added: Vec<String>,
 }
 
-/// Takes today's entries into a policy, JSON, in place of those that differ, and leaves out those
-/// that are withdrawn. The rest of the text stays as it is.
+/// Takes today's entries into a policy, JSON, in place of those that differ and behind those that it
+/// has, and leaves out those that are withdrawn. An empty list opts out, and stays. The rest of the
+/// text stays as it is.
 ///
 /// # Errors
 /// It is not a policy, or its known issues are no list.
@@ -93,20 +98,45 @@ pub(crate) fn refresh(policy: &str) -> Result<Refreshed, String> {
     parse(policy.as_bytes())?;
     let whole = Located::whole(policy.as_bytes()).map_err(|error| error.to_string())?;
     let object = whole.object(POLICY).map_err(|error| error.to_string())?;
-    let list = match object.get("knownIssues") {
-        Some(list) => list.items().ok_or("knownIssues is no list")?.collect(),
-        None => Vec::new(),
+    let refreshed = match object.get("knownIssues") {
+        None => with_list(policy, whole.span().end),
+        Some(list) => with_items(policy, list.items().ok_or("knownIssues is no list")?),
     };
+    parse(refreshed.policy.as_bytes())?;
+    Ok(refreshed)
+}
+
+/// A policy without a list, whose closing brace is right before `end`, with all of them.
+fn with_list(policy: &str, end: usize) -> Refreshed {
+    let added = lacking(&HashSet::new());
+    let entries: Vec<_> = added.iter().filter_map(|id| entry(id)).collect();
+    let entries = entries.iter().map(|entry| indented(entry, "    "));
+    let entries = entries.collect::<Vec<_>>().join(",\n    ");
+    let (before, after) = policy
+        .split_at_checked(end.saturating_sub(1))
+        .unwrap_or_default();
+    let before = before.trim_end();
+    Refreshed {
+        policy: format!("{before},\n  \"knownIssues\": [\n    {entries}\n  ]\n{after}"),
+        changes: Vec::new(),
+        added,
+    }
+}
+
+fn with_items<'a>(policy: &str, list: impl Iterator<Item = Located<'a>>) -> Refreshed {
     let text = |from: usize, to: usize| policy.get(from..to).unwrap_or_default();
     let mut refreshed = Refreshed {
         policy: String::new(),
         changes: Vec::new(),
+        added: Vec::new(),
     };
     // Where the text goes on after the last item that was read, and after the last that is kept.
     let (mut read, mut is_first) = (0, true);
-    for item in &list {
+    let (mut ids, mut indent) = (HashSet::new(), "");
+    for item in list {
         let span = item.span();
-        let difference = difference_at(item).and_then(|difference| Some((id(item)?, difference)));
+        ids.extend(id(&item));
+        let difference = difference_at(&item).and_then(|difference| Some((id(&item)?, difference)));
         // The comma before an item goes with it; what stands before the first one stays.
         let before = if read == 0 || !is_first {
             text(read, span.start)
@@ -115,11 +145,12 @@ pub(crate) fn refresh(policy: &str) -> Result<Refreshed, String> {
         };
         if read == 0 {
             refreshed.policy += before;
+            indent = indentation(before);
         }
         let kept = match &difference {
             Some((_, Difference::Withdrawn(_))) => None,
             Some((id, Difference::Fields(_))) => {
-                entry(id).map(|entry| indented(&entry, policy, span.start))
+                entry(id).map(|entry| indented(&entry, indentation(text(0, span.start))))
             }
             None => Some(text(span.start, span.end).to_owned()),
         };
@@ -133,17 +164,29 @@ pub(crate) fn refresh(policy: &str) -> Result<Refreshed, String> {
         read = span.end;
         refreshed.changes.extend(difference);
     }
+    // An empty list opts out.
+    if read > 0 {
+        refreshed.added = lacking(&ids);
+    }
+    for entry in refreshed.added.iter().filter_map(|id| entry(id)) {
+        if !is_first {
+            refreshed.policy += &format!(",\n{indent}");
+        }
+        refreshed.policy += &indented(&entry, indent);
+        is_first = false;
+    }
     refreshed.policy += text(read, policy.len());
-    parse(refreshed.policy.as_bytes())?;
-    Ok(refreshed)
+    refreshed
 }
 
-/// An entry with the indentation of the line that it comes into.
-fn indented(entry: &str, policy: &str, at: usize) -> String {
-    let before = policy.get(..at).unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default();
+/// The indentation of the line that a text ends in.
+fn indentation(text: &str) -> &str {
+    let line = text.rsplit('\n').next().unwrap_or_default();
     let indent = line.len() - line.trim_start().len();
-    let indent = line.get(..indent).unwrap_or_default();
+    line.get(..indent).unwrap_or_default()
+}
+
+fn indented(entry: &str, indent: &str) -> String {
     entry.trim().replace("\n  ", &format!("\n{indent}"))
 }
 

@@ -6,6 +6,69 @@ use super::{audit, run};
 use serde_json::{Value, json};
 use skewguard_admin::cli::Exit;
 
+/// The known issues of a case's first set, as `ID effect`, and those of its joined nodes.
+fn issues(name: &str, more: &[&str]) -> (Vec<String>, Vec<String>) {
+    let from = format!("tests/data/cases/{name}");
+    let (out, err, _) = audit(&[&["--from", &from, "-o", "json"], more].concat());
+    let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    let words = |list: &Value, names: [&str; 2]| {
+        let list = list.as_array().cloned().unwrap_or_default();
+        let words =
+            |item: &Value| names.map(|name| item[name].as_str().unwrap_or_default().to_owned());
+        list.iter().map(|item| words(item).join(" ")).collect()
+    };
+    (
+        words(&found["sets"][0]["knownIssues"], ["id", "effect"]),
+        words(&found["births"], ["issue", "release"]),
+    )
+}
+
+/// openshift/os#1795: images of RHEL 8 on aarch64, in 4.19 to 4.22.
+#[test]
+fn the_boot_loader_of_rhel_8_is_named_on_aarch64() {
+    let of = |target: &str| issues("arm-rhel8-boot-loader", &["--target", target]);
+    const BORN: &str = "BornWithAArch64BootLoaderOfRHEL8";
+    for (target, warns, births) in [
+        ("4.18.30", false, vec![]),
+        ("4.19.0", true, vec![format!("{BORN} 4.19.0")]),
+        ("4.20.9", true, vec![format!("{BORN} 4.20.9")]),
+        ("4.21.0", true, vec![]),
+    ] {
+        let warns: &[&str] = if warns {
+            &["AArch64BootLoaderOfRHEL8 Warn"]
+        } else {
+            &[]
+        };
+        let (sets, of_nodes) = of(target);
+        assert_eq!(
+            (sets, of_nodes),
+            (warns.iter().map(ToString::to_string).collect(), births),
+            "{target}"
+        );
+    }
+}
+
+/// openshift/machine-config-operator#4596: a vSphere set of a 4.9 image.
+#[test]
+fn the_refused_oneshot_unit_is_named_in_its_z_streams() {
+    for (target, warns) in [
+        ("4.15.22", false),
+        ("4.15.23", true),
+        ("4.16.10", true),
+        ("4.16.20", false),
+        ("4.17.2", true),
+        ("4.17.3", false),
+    ] {
+        let (sets, _) = issues("oneshot-restart", &["--target", target]);
+        let want: &[&str] = if warns {
+            &["OneshotRestartResolvPrepender Warn"]
+        } else {
+            &[]
+        };
+        assert_eq!(sets, want, "{target}");
+    }
+}
+
 /// The audit of a case by a policy with these limits.
 fn case(name: &str, limits: &Value, more: &[&str]) -> (Value, Exit) {
     let text = std::fs::read_to_string(format!("tests/data/cases/{name}")).unwrap();

@@ -143,6 +143,17 @@ fn updates_are_broken_where_it_was_seen() {
             0,
         ),
         ("42.81.20191203.0", "4.19.5", None, &[], 0),
+        // MCO-540
+        ("410.8.20190520.0", "4.11.59", None, &[], 0),
+        (
+            "410.8.20190520.0",
+            "4.12.8",
+            None,
+            &["BornBefore42PodmanMissingAuthFlag"],
+            0,
+        ),
+        ("410.8.20190520.0", "4.12.9", None, &[], 0),
+        ("42.81.20191203.0", "4.12.8", None, &[], 0),
         // openshift/machine-config-operator#6199
         (
             "415.92.202402201450-0",
@@ -183,6 +194,129 @@ fn updates_are_broken_where_it_was_seen() {
             unknown,
             "{image} {release}"
         );
+    }
+}
+
+/// Windows of z-streams: image, release, platform and architecture; before, in and after each.
+#[test]
+fn windows_begin_and_end_with_their_release() {
+    const RESOLV: &str = "OneshotRestartResolvPrepender";
+    const ARM: &str = "AArch64BootLoaderOfRHEL8";
+    const RHEL8: &str = "412.86.202301311551-0";
+    const RHEL9: &str = "413.92.202303281804-0";
+    let starter = parse(STARTER.as_bytes()).unwrap();
+    for (image, release, platform, architecture, issue, has) in [
+        // #4473, #4622
+        (RHEL8, "4.14.33", "vmware", "x86_64", RESOLV, false),
+        (RHEL8, "4.14.34", "vmware", "x86_64", RESOLV, true),
+        (RHEL8, "4.14.40", "metal", "x86_64", RESOLV, true),
+        (RHEL8, "4.14.41", "vmware", "x86_64", RESOLV, false),
+        // #4220, #4621
+        (RHEL8, "4.15.22", "vmware", "x86_64", RESOLV, false),
+        (RHEL8, "4.15.23", "openstack", "x86_64", RESOLV, true),
+        (RHEL8, "4.15.37", "vmware", "x86_64", RESOLV, true),
+        (RHEL8, "4.15.38", "vmware", "x86_64", RESOLV, false),
+        // #4201, #4616
+        (RHEL8, "4.16.0", "nutanix", "x86_64", RESOLV, true),
+        (
+            "49.84.202110081407-0",
+            "4.16.19",
+            "vmware",
+            "x86_64",
+            RESOLV,
+            true,
+        ),
+        (RHEL8, "4.16.20", "vmware", "x86_64", RESOLV, false),
+        // #4615
+        (RHEL8, "4.17.2", "ovirt", "x86_64", RESOLV, true),
+        (RHEL8, "4.17.3", "vmware", "x86_64", RESOLV, false),
+        (RHEL8, "4.18.0", "vmware", "x86_64", RESOLV, false),
+        // systemd 252, and platforms without API VIPs.
+        (RHEL9, "4.16.10", "vmware", "x86_64", RESOLV, false),
+        (RHEL8, "4.16.10", "aws", "x86_64", RESOLV, false),
+        (
+            RHEL8,
+            "4.16.10-okd-scos.1",
+            "vmware",
+            "x86_64",
+            RESOLV,
+            false,
+        ),
+        // openshift/os#1795
+        (RHEL8, "4.18.30", "aws", "aarch64", ARM, false),
+        (RHEL8, "4.19.0", "aws", "aarch64", ARM, true),
+        (
+            "49.84.202110081407-0",
+            "4.22.9",
+            "metal",
+            "aarch64",
+            ARM,
+            true,
+        ),
+        (RHEL8, "4.23.0", "aws", "aarch64", ARM, false),
+        (RHEL8, "4.20.5", "aws", "x86_64", ARM, false),
+        (RHEL9, "4.20.5", "aws", "aarch64", ARM, false),
+    ] {
+        let facts = Facts {
+            platform: Some(platform.to_owned()),
+            machine: Machine {
+                architecture: Some(architecture.to_owned()),
+                secure_boot: Some(false),
+                fips: Some(false),
+                ..Machine::default()
+            },
+            ..node(image, release, starter.clone())
+        };
+        let verdict = decide(&facts);
+        let warned = verdict.warned();
+        let is_it = |finding: &&Finding| finding.issue.as_deref() == Some(issue);
+        let found = warned.filter(is_it).count();
+        assert_eq!(
+            found,
+            usize::from(has),
+            "{image} {release} {platform} {architecture}"
+        );
+    }
+}
+
+/// The update that brings the kernel of RHEL 9.6 to nodes of aarch64.
+#[test]
+fn the_boot_loader_of_a_joined_node_is_looked_at_once() {
+    let policy = format!(
+        r#"{{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Warn","limits":[],"knownIssues":{KNOWN_ISSUES}}}"#
+    );
+    let issues = parse(policy.as_bytes()).unwrap().known_issues;
+    for (image, release, architecture, has) in [
+        ("412.86.202301311551-0", "4.18.11", "aarch64", false),
+        ("412.86.202301311551-0", "4.19.0", "aarch64", true),
+        ("49.84.202110081407-0", "4.20.3", "aarch64", true),
+        ("412.86.202301311551-0", "4.21.0", "aarch64", false),
+        ("412.86.202301311551-0", "4.19.0", "x86_64", false),
+        ("413.92.202303281804-0", "4.19.0", "aarch64", false),
+    ] {
+        let version = ImageVersion::parse(image);
+        let found = update_issues(
+            &issues,
+            Birth {
+                version: Some(&version),
+                target: &Target {
+                    release: Some(release.to_owned()),
+                    ..Target::default()
+                },
+                platform: None,
+                machine: &Machine {
+                    architecture: Some(architecture.to_owned()),
+                    ..Machine::default()
+                },
+            },
+        );
+        let ids: Vec<_> = found.has.iter().map(|issue| &*issue.id).collect();
+        let want: &[&str] = if has {
+            &["BornWithAArch64BootLoaderOfRHEL8"]
+        } else {
+            &[]
+        };
+        assert_eq!(ids, want, "{image} {release} {architecture}");
     }
 }
 

@@ -3,16 +3,16 @@
 use super::super::{for_nodes, named, read_policy};
 use super::{Exit, Failure, Io, write};
 use crate::lint::today::{Difference, refresh};
-use crate::lint::{Rule, lint};
 use clap::ValueHint;
 use std::path::PathBuf;
 
 /// Take today's known issues into a policy
 ///
 /// A policy keeps the known issues of the day that it was written. Those that this version ships
-/// with another window, images, conditions or effect are replaced by today's; those that it has
-/// withdrawn are removed. Issues of the author's own, the limits and the rest of the text stay as
-/// they are; a policy in YAML is written as JSON. What changes is named on standard error.
+/// with another window, images, conditions or effect are replaced by today's, those that the policy
+/// lacks are added, and those that are withdrawn are removed. Issues of the author's own, an empty
+/// list, the limits and the rest of the text stay as they are; a policy in YAML is written as JSON.
+/// What changes is named on standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,14 +47,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         };
         io.say(format_args!("{done} {id}: it {}", difference.says()));
     }
-    if refreshed.changes.is_empty() {
-        io.say(format_args!("{name}: its known issues are today's"));
+    for id in &refreshed.added {
+        io.say(format_args!("added {id}"));
     }
-    let report = lint(refreshed.policy.as_bytes());
-    let mut findings = report.findings.iter();
-    if let Some(missing) = findings.find(|finding| finding.is_of(&[Rule::KnownIssueMissing])) {
-        let (message, help) = (&missing.message, &missing.help);
-        io.say(format_args!("{name}: {message}; {help}"));
+    if refreshed.changes.is_empty() && refreshed.added.is_empty() {
+        io.say(format_args!("{name}: its known issues are today's"));
     }
     Ok(Exit::Done)
 }
