@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 mod held;
+mod laboratory;
 mod selinux;
 
 /// The systemd of the oldest boot images (RHEL 8.0).
