@@ -19,6 +19,11 @@ const WITHDRAWN: [(&str, &str); 1] = [(
 /// The list of this version.
 static SHIPPED: LazyLock<Vec<KnownIssue>> = LazyLock::new(|| read(KNOWN_ISSUES));
 
+/// The issues that this version ships.
+pub(crate) fn shipped() -> &'static [KnownIssue] {
+    &SHIPPED
+}
+
 /// The issues of a list, as JSON.
 fn read(list: &str) -> Vec<KnownIssue> {
     let policy = format!(

@@ -11,6 +11,7 @@ mod policy_yaml;
 #[allow(dead_code)] // The core's tests use all of it.
 #[path = "../../../core/tests/core/samples.rs"]
 mod samples;
+mod update_risks;
 
 use crate::cli::{self, Io};
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use crate::cli::{Exit, Failure, Io, POLICY_VARIABLE, policy_name, read_file, rea
 use crate::operator::unknown_release;
 use crate::policy::Mode;
 use crate::render::admission::{Images, documents};
-use crate::render::alerts::{self, Born, Refused};
+use crate::render::alerts::{self, Born, Refused, Risks};
 use crate::render::manifests::{DASHBOARD, NODE_DISRUPTION_POLICY, NODE_DISRUPTION_POLICY_REMOVAL};
 use crate::render::yaml;
 use crate::version::Release;
@@ -30,28 +30,40 @@ Example:
     oc apply --server-side -f -
 
 A runbook for each alert:
-  ", crate::docs!("alerts.md"))
+  ", crate::docs!("alerts.md"), "
+
+Conditional risks for an update graph, by what nodes were born with:
+  oc skewguard render alerts --risks")
 )]
 pub(super) struct AlertsArgs {
     /// Skew policy, JSON or YAML, or - for standard input.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
-    policy: PathBuf,
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true, required_unless_present = "risks")]
+    policy: Option<PathBuf>,
     /// Release whose limits apply, such as the one to upgrade to. Default: the limits for any
     /// release.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     target: Option<String>,
+    /// Print no alerts, but the known issues of updates that this version ships as conditional risks: the
+    /// PromQL of each is 1 where a joined node has it, 0 where none has, else without an answer. Reads no
+    /// policy.
+    #[arg(long, conflicts_with = "target")]
+    risks: bool,
 }
 
 pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let path = match &args.policy {
+        Some(path) if !args.risks => path,
+        _ => return risks(io),
+    };
     let ForNodes {
         policy,
         about: about_policy,
         ..
-    } = policy(&args.policy, io)?;
+    } = policy(path, io)?;
     let release: Option<Release> = args.target.as_deref().map(str::parse).transpose()?;
-    let refused = Refused::new(&policy, release).map_err(about(&args.policy))?;
+    let refused = Refused::new(&policy, release).map_err(about(path))?;
     let born = match &args.target {
-        Some(target) => Born::new(&policy, target).map_err(about(&args.policy))?,
+        Some(target) => Born::new(&policy, target).map_err(about(path))?,
         None => Born::default(),
     };
     if let Some(unknown) = args.target.as_deref().and_then(unknown_release) {
@@ -82,6 +94,17 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
     }
     let rule = alerts::rule(&policy, &refused, &born, args.target.as_deref());
     write!(io.out, "{}{}", comments(&facts), yaml(&rule))?;
+    Ok(Exit::Done)
+}
+
+fn risks(io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let Risks { risks, left_out } = Risks::shipped()?;
+    for id in left_out {
+        io.say(format_args!(
+            "{id} is left out: the label does not say all that it asks for; `oc skewguard audit --target` does"
+        ));
+    }
+    write!(io.out, "{}", yaml(&risks))?;
     Ok(Exit::Done)
 }
 

@@ -9,9 +9,11 @@
 mod born;
 mod pattern;
 mod refused;
+mod risks;
 
 pub(crate) use born::Born;
 pub(crate) use refused::Refused;
+pub(crate) use risks::Risks;
 
 use crate::operator;
 use crate::policy::{Mode, Policy};

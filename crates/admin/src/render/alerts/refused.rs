@@ -341,7 +341,7 @@ fn decoded(
 }
 
 /// Versions that the decoder understands and that name a release, with each number in its range.
-fn well_formed() -> String {
+pub(super) fn well_formed() -> String {
     let [long, short] = [LONG, SHORT].map(|stamp| any_of(ocp_fields(stamp).keys()));
     let legacy = any_of(legacy_rhel_fields().keys());
     let rhel = any_of(rhel_fields().keys());
