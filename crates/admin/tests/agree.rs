@@ -5,7 +5,10 @@ use crate::audit::served::serve;
 use crate::support::apiserver::{Lists, Options};
 use serde_json::{Value, json};
 use skewguard_admin::cli::{Exit, Io};
-use std::collections::BTreeSet;
+use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::files::input;
+use skewguard_cluster::kinds::machine::Machine;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 const DATA: &str = "tests/data";
@@ -28,6 +31,8 @@ struct Said {
     audit: Value,
     text: String,
     why: Value,
+    /// All Machines, and the explanation of each that was asked for by its name.
+    each: Vec<(Machine, Value)>,
 }
 
 impl Said {
@@ -51,7 +56,12 @@ impl Said {
             assert!(err.contains("nothing was read"), "{from:?}: {err}");
             json!({ "machines": [], "young": 0 })
         });
-        Some(Self { audit, text, why })
+        Some(Self {
+            audit,
+            text,
+            why,
+            each: each_machine(from),
+        })
     }
 
     fn on(objects: &Value) -> Self {
@@ -69,6 +79,26 @@ impl Said {
     fn waiting(&self) -> BTreeSet<String> {
         names(self.audit["provisioned"].as_array().unwrap().iter())
     }
+}
+
+/// The Machines of an input that count, and what why says of each.
+fn each_machine(from: &[&str]) -> Vec<(Machine, Value)> {
+    let mut objects = Cluster::default();
+    let paths: Vec<PathBuf> = from.iter().map(PathBuf::from).collect();
+    input::read(&paths, &mut objects).unwrap();
+    let ask = |machine: Machine| {
+        let name = machine.metadata.full_name();
+        let (out, _, _) = run(&[&["why", &name, "-o", "json", "--from"], from].concat());
+        let why: Value = serde_json::from_str(&out).ok()?;
+        Some((machine, why["machines"][0].clone()))
+    };
+    // Each run reads the whole input.
+    objects
+        .machines
+        .into_iter()
+        .take(12)
+        .filter_map(ask)
+        .collect()
 }
 
 fn names<'a>(of: impl Iterator<Item = &'a Value>) -> BTreeSet<String> {
@@ -135,12 +165,69 @@ fn same_machines(input: &str, said: &Said) {
             source.ends_with(", status.phase") && seen["text"] == "Provisioned"
         };
         machine["kind"] == "Machine"
-            && machine["stage"] != "Joined"
+            && !has_joined(machine)
             && machine["evidence"].as_array().unwrap().iter().any(is_phase)
     };
     let seen = names(said.machines().iter().filter(is_provisioned));
     let lost: Vec<_> = seen.difference(&waiting).collect();
     assert!(lost.is_empty(), "{input}: the audit has no {lost:?}");
+}
+
+/// It has a Node, or had one, for why.
+fn has_joined(machine: &Value) -> bool {
+    matches!(machine["stage"].as_str(), Some("Joined" | "NodeNotReady"))
+}
+
+/// Each Machine waits for both or for neither, has the same set for both, and its Node is the set's.
+fn same_of_each_machine(input: &str, said: &Said) {
+    let rows = said.audit["provisioned"].as_array().unwrap();
+    let mut joined: BTreeMap<&str, usize> = BTreeMap::new();
+    for (machine, why) in &said.each {
+        let metadata = &machine.metadata;
+        let row = rows
+            .iter()
+            .find(|row| row["namespace"] == *metadata.namespace && row["name"] == *metadata.name);
+        let has_joined = has_joined(why);
+        assert!(
+            row.is_none() || !has_joined,
+            "{input}: {}: waits for the audit, {}",
+            metadata.name,
+            why["sentence"]
+        );
+        let waits = machine.phase.as_deref() == Some("Provisioned") && !machine.is_deleting;
+        assert!(
+            row.is_some() || !waits || has_joined || machine.node.is_some(),
+            "{input}: {}: waits for why alone: {}",
+            metadata.name,
+            why["sentence"]
+        );
+        assert!(
+            row.is_none_or(|row| row["set"] == why["owner"]),
+            "{input}: {row:?} {why:#}"
+        );
+        let has_node = why["evidence"].as_array().unwrap().iter().any(|seen| {
+            seen["source"].as_str().unwrap().starts_with("Node ") && seen["text"] == "created"
+        });
+        if let (true, Some(owner)) = (has_node, why["owner"].as_str()) {
+            *joined.entry(owner).or_default() += 1;
+        }
+    }
+    for (owner, count) in joined {
+        let is_it =
+            |set: &&Value| owner == format!("{} {}", set["kind"], set["name"]).replace('"', "");
+        // Some sets have several rows, and sets of the two APIs one name.
+        let sets = said.audit["sets"].as_array().unwrap().iter();
+        let sets: Vec<&Value> = sets.filter(is_it).collect();
+        if sets.is_empty() {
+            continue;
+        }
+        let nodes = sets.iter().flat_map(|set| set["nodes"].as_array().unwrap());
+        let nodes: u64 = nodes.map(|one| one["count"].as_u64().unwrap()).sum();
+        assert!(
+            nodes >= u64::try_from(count).unwrap(),
+            "{input}: {owner}: why shows {count} Nodes, the audit counts {nodes}"
+        );
+    }
 }
 
 /// The age that the audit's text gives the oldest Machine that waits is that by why's clock.
@@ -278,6 +365,7 @@ fn they_agree_on_every_input() {
 
 fn agree(input: &str, said: &Said) {
     same_machines(input, said);
+    same_of_each_machine(input, said);
     same_time(input, said);
     same_cluster(input, said);
     same_reports(input, said);

@@ -432,10 +432,9 @@ impl Cluster {
             Purpose::Sets => node.without_details(),
             Purpose::Nodes => node,
         };
-        let nodes = if node.is_windows || node.is_of_packages {
-            &mut self.other_nodes
-        } else {
-            &mut self.nodes
+        let nodes = match node.has_boot_image() {
+            true => &mut self.nodes,
+            false => &mut self.other_nodes,
         };
         nodes.push(node);
     }

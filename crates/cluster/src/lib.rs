@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod connect;
 pub mod file;
 pub mod files;
+pub mod index;
 pub mod kinds;
 pub mod known_by;
 pub mod lenient;

@@ -35,6 +35,7 @@ use judge::verdicts::judge;
 use judge::{births, missing, node_classes, operator, sets, skew, upkeep, without_set};
 use results::upkeep::{NEWEST, READ};
 use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary};
+use skewguard_cluster::index::Index;
 use skewguard_cluster::moment::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +92,7 @@ pub(crate) fn audit(
         births: births::births(&lookup, policy_input, update),
         update: update.map(str::to_owned),
         joined: births::joined(&lookup),
-        provisioned: provisioned(objects),
+        provisioned: provisioned(&lookup.index, objects),
         now: objects.clock().map(Moment::text),
         unread,
         warnings,
@@ -314,16 +315,18 @@ fn lost_alephs(objects: &Objects) -> usize {
 }
 
 /// Machines that were made and have not joined, the longest waiting first.
-fn provisioned(objects: &Objects) -> Vec<Provisioned> {
-    let waiting = |machine: &Machine| {
-        Some(Provisioned {
-            since: machine.provisioned()?,
-            namespace: machine.metadata.namespace.clone(),
-            name: machine.metadata.name.clone(),
-            set: machine.owner(),
-        })
+fn provisioned(index: &Index<'_>, objects: &Objects) -> Vec<Provisioned> {
+    let waiting = |machine: &&Machine| {
+        machine.is_provisioned() && !index.has_joined(machine) && index.counts(machine)
     };
-    let mut all: Vec<Provisioned> = objects.machines.iter().filter_map(waiting).collect();
+    let to_row = |machine: &Machine| Provisioned {
+        since: machine.since().map(Moment::text).unwrap_or_default(),
+        namespace: machine.metadata.namespace.clone(),
+        name: machine.metadata.name.clone(),
+        set: machine.owner(),
+    };
+    let waiting = objects.machines.iter().filter(waiting);
+    let mut all: Vec<Provisioned> = waiting.map(to_row).collect();
     all.sort();
     all
 }

@@ -1,11 +1,12 @@
 //! A Machine, a host or an agent without a Node, and what belongs to it (pure).
 
 use super::index::Index;
-use super::moment::{CLOCKS, Moment, span};
+use super::moment::{Moment, span};
 use super::report::Evidence;
 use super::way::{At, YOUNG};
 use crate::audit::SetAudit;
 use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::index::Aliases;
 use skewguard_cluster::kinds::agent::Agent;
 use skewguard_cluster::kinds::groups::{NODE_POOL, REQUEST};
 use skewguard_cluster::kinds::host::Host;
@@ -17,8 +18,7 @@ use skewguard_cluster::kinds::node_pool::NodePool;
 use skewguard_cluster::kinds::report::Report;
 use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::kinds::user_data::UserData;
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::collections::BTreeMap;
 
 /// Something that should become a Node.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +71,8 @@ pub(super) struct Case<'a> {
     pub(super) subject: Subject<'a>,
     pub(super) machine: Option<&'a Machine>,
     pub(super) host: Option<&'a Host>,
-    pub(super) agent: Option<&'a Agent>,
+    pub(super) node: Option<&'a Node>,
+    pub(super) aliases: Aliases,
     /// The name by which a person knows it.
     pub(super) name: &'a str,
     pub(super) created: Option<Moment>,
@@ -88,7 +89,7 @@ impl<'a> Case<'a> {
     pub(super) fn new(index: &'a Index<'a>, subject: Subject<'a>) -> Self {
         let facts = index.facts;
         let (machine, host, agent) = match subject {
-            Subject::Machine(machine) => (Some(machine), index.host_of(machine), None),
+            Subject::Machine(machine) => (Some(machine), index.links.host_of(machine), None),
             Subject::Host(host) => (None, Some(host), None),
             Subject::Agent(agent) => (None, None, Some(agent)),
             Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) => (None, None, None),
@@ -98,19 +99,26 @@ impl<'a> Case<'a> {
         let since = host
             .filter(|_| machine.is_none())
             .and_then(Host::provisioned_at);
+        let agent = agent.or_else(|| facts.agent_of(host?));
+        let created = since.or(metadata.created);
+        let mut aliases = Aliases::of(machine, host, agent, created);
+        if let Subject::Request(request) = subject {
+            aliases.names.insert(request.node.clone());
+        }
         Self {
             facts,
             index,
             subject,
             machine,
             host,
-            agent: agent.or_else(|| facts.agent_of(host?)),
+            node: index.links.node_by(machine, &aliases),
+            aliases,
             name: if node.is_empty() {
                 &metadata.name
             } else {
                 node
             },
-            created: since.or(metadata.created),
+            created,
             now: index.now,
             judged: None,
             known: BTreeMap::new(),
@@ -135,7 +143,7 @@ impl<'a> Case<'a> {
 
     /// Tells if something is of an earlier machine of this name or address, by the server's clock.
     pub(super) fn is_before(&self, at: Option<Moment>) -> bool {
-        matches!((at, self.created), (Some(at), Some(own)) if at.plus(CLOCKS) < own)
+        self.aliases.is_before(at)
     }
 
     /// Why its age is not known, where all times that were read may be of long before they were read.
@@ -181,70 +189,10 @@ impl<'a> Case<'a> {
             .or_else(|| machine.role.clone())
     }
 
-    /// Every address of Machine, host and agent.
-    pub(super) fn addresses(&self) -> BTreeSet<IpAddr> {
-        let machine = self.machine.into_iter().flat_map(Machine::ips);
-        let host = self.host.into_iter().flat_map(|host| &host.addresses);
-        let agent = self.agent.into_iter().flat_map(|agent| &agent.addresses);
-        machine.chain(host.chain(agent).copied()).collect()
-    }
-
-    /// Names of it in certificate requests and reports, in lower case.
-    pub(super) fn names(&self) -> BTreeSet<String> {
-        let mut names: BTreeSet<String> = BTreeSet::new();
-        names.extend(self.machine.into_iter().flat_map(Machine::names));
-        names.extend(self.host.into_iter().flat_map(Host::names));
-        names.extend(self.agent.into_iter().flat_map(Agent::names));
-        if let Subject::Request(request) = self.subject {
-            names.insert(request.node.clone());
-        }
-        names.extend(self.addresses().iter().map(IpAddr::to_string));
-        names.remove("localhost");
-        names.remove("localhost.localdomain");
-        names
-    }
-
-    /// Its Node: the one that it names, that names it, or that has its provider ID, its name or its
-    /// address.
-    pub(super) fn node(&self) -> Option<&'a Node> {
-        let (index, machine) = (self.index, self.machine);
-        let named = || index.node(machine?.node.as_deref()?);
-        let provided = || {
-            let id = machine?.provider_id.as_deref()?;
-            index.nodes_by_provider.get(id).copied()
-        };
-        let linked = || {
-            let full_name = machine?.metadata.full_name();
-            index.nodes_of_machines.get(&*full_name).copied()
-        };
-        let by_name = || {
-            let names = self.names();
-            names.iter().find_map(|name| index.nodes.get(name)).copied()
-        };
-        let addresses = self.addresses();
-        let by_address = || {
-            let nodes = addresses.iter().filter_map(|ip| index.free_nodes.get(ip));
-            nodes.copied()
-        };
-        // A node's annotation, name and address are its own word: what another Machine names is that
-        // one's, and so is a Node that was there before.
-        let is_own = |node: &&Node| !index.is_taken(node, machine);
-        let is_later = |node: &&Node| !self.is_before(node.metadata.created);
-        named()
-            .or_else(|| provided().filter(is_own))
-            .or_else(|| linked().filter(is_own).filter(is_later))
-            .or_else(|| by_name().filter(is_own).filter(is_later))
-            .or_else(|| by_address().find(is_later))
-    }
-
     /// The last report about it that was made since it is there.
     pub(super) fn report(&self) -> Option<&'a Report> {
-        let names = self.names();
-        let reports = &self.index.reports;
-        let all = names.iter().filter_map(|name| reports.get(&**name));
-        let own = all.flatten().filter(|report| !self.is_before(report.at()));
+        let own = self.index.links.reports_by(&self.aliases).into_iter();
         own.max_by_key(|report| (report.at(), &report.metadata.name))
-            .copied()
     }
 
     /// Notes that a step was seen.

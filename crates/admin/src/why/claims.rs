@@ -122,7 +122,7 @@ impl<'a> Case<'a> {
     where
         'a: 'b,
     {
-        let names = self.names();
+        let names = &self.aliases.names;
         let all = names.iter().filter_map(|name| of(name));
         let mut all: Vec<&Event> = all.flatten().copied().collect();
         all.retain(|event| !self.is_before(event.last));
@@ -132,7 +132,7 @@ impl<'a> Case<'a> {
 
     /// The last failure that it told the machine-config-server, by the server's log.
     fn told(&self) -> Option<(Moment, String)> {
-        let names = self.names();
+        let names = &self.aliases.names;
         let told = &self.facts.logs.told;
         let all = names.iter().filter_map(|name| told.get(name));
         let (at, what) = all.max_by_key(|(at, _)| *at)?;

@@ -116,14 +116,14 @@ impl<'a> Case<'a> {
             (text, None) => sentence(text),
             (text, Some(state)) => format!("{} Its instance is {state}.", sentence(text)),
         };
-        let ready = self.node().and_then(|node| node.ready.as_ref());
+        let ready = self.node.and_then(|node| node.ready.as_ref());
         let runs = ready.is_some_and(|ready| ready.is_true());
         // It had joined, and whether its Node is Ready was not read.
         let node_unread = machine
             .node
             .as_deref()
-            .filter(|_| ready.is_none() && (self.node().is_some() || !self.index.ground.has_nodes));
-        let node = self.node().map_or(String::new(), |node| {
+            .filter(|_| ready.is_none() && (self.node.is_some() || !self.index.ground.has_nodes));
+        let node = self.node.map_or(String::new(), |node| {
             let ready = match ready {
                 Some(_) if runs => ", and Ready.".to_owned(),
                 Some(ready) => format!(" and not Ready: {}", sentence(&ready.says())),

@@ -16,7 +16,7 @@ use skewguard_cluster::names::count;
 impl<'a> Case<'a> {
     /// Its Node, where it is there: joined, or what is wrong with it.
     pub(super) fn of_node(&mut self) -> Option<Finding> {
-        let node = self.node()?;
+        let node = self.node?;
         let own = &node.metadata.name;
         let source = format!("Node {own}");
         self.see(&source, node.metadata.created, "created");
@@ -70,7 +70,7 @@ impl<'a> Case<'a> {
             .machine
             .and_then(|machine| machine.provider_id.as_ref());
         let is_provided = id.is_some() && id == node.provider_id.as_ref();
-        let is_own = is_provided || self.names().contains(&own.to_ascii_lowercase());
+        let is_own = is_provided || self.aliases.names.contains(&own.to_ascii_lowercase());
         if !is_own {
             self.unseen(format!(
                 "whether Node {own} is this machine: it has another name, and the machine's address"
@@ -82,7 +82,7 @@ impl<'a> Case<'a> {
     /// Requests for the certificate that its Node serves with, which wait.
     fn serving_requests(&mut self, node: &Node) -> usize {
         let own = &node.metadata.name;
-        let requests = self.index.requests.get(&*own.to_ascii_lowercase());
+        let requests = self.index.links.requests.get(&*own.to_ascii_lowercase());
         let requests = requests.into_iter().flatten().copied();
         let waiting: Vec<_> = requests
             .filter(|request| !request.is_client && request.is_pending())

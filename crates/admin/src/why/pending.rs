@@ -41,15 +41,15 @@ impl<'a> Case<'a> {
     /// The requests for a first certificate under one of its names, the oldest first.
     fn own_requests(&self) -> Vec<&'a CertificateRequest> {
         if let Subject::Request(request) = self.subject {
-            return match self.index.node(&request.node) {
+            return match self.index.links.node(&request.node) {
                 Some(_) => self.index.kubelet_requests(&request.node),
-                None => self.index.first_requests(&request.node),
+                None => self.index.links.first_requests(&request.node),
             };
         }
-        let names = self.names();
+        let names = &self.aliases.names;
         let all = names
             .iter()
-            .flat_map(|name| self.index.first_requests(name));
+            .flat_map(|name| self.index.links.first_requests(name));
         let own = all.filter(|request| !self.is_before(request.metadata.created));
         let mut own: Vec<&CertificateRequest> = own.collect();
         own.sort_by_key(|request| (request.metadata.created, &request.metadata.name));
@@ -223,7 +223,7 @@ impl<'a> Case<'a> {
             ),
         );
         let mut finding = finding;
-        if let (Subject::Request(_), None) = (self.subject, self.index.node(node))
+        if let (Subject::Request(_), None) = (self.subject, self.index.links.node(node))
             && let Some(whose) = self.perhaps_whose()
         {
             finding.sentence.push_str(&whose);
@@ -311,7 +311,7 @@ impl<'a> Case<'a> {
     /// The approver's rule against a request, by the objects that were read.
     fn rule(&mut self, request: &CertificateRequest) -> Option<String> {
         let node = &request.node;
-        if request.is_first && self.index.node(node).is_some() {
+        if request.is_first && self.index.links.node(node).is_some() {
             return Some(format!("node {node} already exists"));
         }
         let Some(machine) = self.machine else {

@@ -85,7 +85,7 @@ impl Case<'_> {
         let from = self
             .created
             .map_or(Moment(0), |created| created.minus(CLOCKS));
-        let addresses = self.addresses();
+        let addresses = self.aliases.addresses.clone();
         let peers = || {
             addresses
                 .iter()
@@ -167,7 +167,7 @@ impl Case<'_> {
                 self.all_asked(asked, pool, since)
             ));
         }
-        let is_unaddressed = self.addresses().is_empty();
+        let is_unaddressed = self.aliases.addresses.is_empty();
         if asked > 0 && (self.index.is_everybody_strange || is_unaddressed && strangers > 0) {
             return Asked::Hidden(self.hidden(asked, pool, since));
         }
@@ -272,7 +272,7 @@ impl Case<'_> {
         let requests = self.all_asked(asked, pool, since);
         if !self.index.is_everybody_strange {
             format!("{requests}; its own address is not known")
-        } else if self.addresses().is_empty() {
+        } else if self.aliases.addresses.is_empty() {
             format!("{requests}, from {shown}; its own address is not known, and may be among them")
         } else if addresses.len() == 1 {
             format!("{requests}, all from {shown}: NAT or a load balancer hides who asked")

@@ -276,7 +276,12 @@ impl Case<'_> {
 
     /// Puts into the evidence that nothing was asked.
     fn see_nothing(&mut self, since: Moment) {
-        let addresses: Vec<String> = self.addresses().iter().map(IpAddr::to_string).collect();
+        let addresses: Vec<String> = self
+            .aliases
+            .addresses
+            .iter()
+            .map(IpAddr::to_string)
+            .collect();
         let from = match addresses.as_slice() {
             [] => "it has no address yet".to_owned(),
             [one] => format!("no request from {one}"),

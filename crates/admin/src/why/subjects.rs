@@ -48,7 +48,7 @@ pub(super) fn of_age<'a>(
 pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
     let facts = index.facts;
     let machines = facts.all_machines().filter(|machine| {
-        !machine.is_deleting && index.counts(machine) && is_without_node(index, machine)
+        !machine.is_deleting && index.links.counts(machine) && is_without_node(index, machine)
     });
     let hosts = facts.hosts.iter().filter(|host| {
         host.consumer.is_none() && host.is_wanted && !host.is_external && !host.is_live()
@@ -68,7 +68,7 @@ pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
 /// A subject, and since when it waits; `None` where it has a Node.
 fn without_node<'a>(index: &Index<'a>, subject: Subject<'a>) -> Option<Waiting<'a>> {
     let case = Case::new(index, subject);
-    case.node().is_none().then_some((case.created, subject))
+    case.node.is_none().then_some((case.created, subject))
 }
 
 /// Hosts of nobody that fail before a machine can take them, and that no explanation has named.
@@ -90,7 +90,7 @@ fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
     let Some(name) = machine.node.as_deref() else {
         return true;
     };
-    match index.node(name) {
+    match index.links.node(name) {
         Some(node) => {
             let ready = node.ready.as_ref();
             machine.is_failed() || ready.is_some_and(|ready| !ready.is_true())
@@ -160,13 +160,18 @@ fn named<'a>(index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
                 || before == metadata.namespace
                 || is_kind(before, subject.kind()))
     };
-    let by_node = index.node(own).and_then(|node| node.machine.as_deref());
+    let by_node = index
+        .links
+        .node(own)
+        .and_then(|node| node.machine.as_deref());
     let of_node = |machine: &Machine| {
         let node = machine.node.as_deref();
         node == Some(own) && (before.is_empty() || is_kind(before, "node"))
             || by_node == Some(&machine.metadata.full_name())
     };
-    let machines = facts.all_machines().filter(|machine| index.counts(machine));
+    let machines = facts
+        .all_machines()
+        .filter(|machine| index.links.counts(machine));
     let machines = machines.filter(|one| is(Subject::Machine(one)) || of_node(one));
     let is_named = |hostname: &Option<String>| hostname.as_deref() == Some(own);
     let hosts = facts.hosts.iter();
@@ -190,7 +195,7 @@ fn named<'a>(index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
 fn of_host<'a>(index: &Index<'a>, host: &'a Host) -> Subject<'a> {
     let mut machines = index.facts.all_machines();
     let is_own = |own: &Host| own.metadata.full_name() == host.metadata.full_name();
-    let machine = machines.find(|machine| index.host_of(machine).is_some_and(is_own));
+    let machine = machines.find(|machine| index.links.host_of(machine).is_some_and(is_own));
     machine.map_or(Subject::Host(host), Subject::Machine)
 }
 

@@ -73,7 +73,7 @@ impl Case<'_> {
                 )],
             ));
         }
-        if let Some(there) = self.index.node(node) {
+        if let Some(there) = self.index.links.node(node) {
             return Some(self.of_taken_name(request, there));
         }
         let (_, said) = self.facts.refusals.get(id)?;
@@ -161,7 +161,7 @@ impl Case<'_> {
         } else {
             "is there, and its kubelet tells of itself"
         };
-        let own = self.addresses();
+        let own = &self.aliases.addresses;
         let others: Vec<String> = node.addresses.iter().map(ToString::to_string).collect();
         let is_elsewhere = !own.is_empty()
             && !others.is_empty()

@@ -172,12 +172,15 @@ impl Machine {
         self
     }
 
-    /// Since when it waits to become a Node; empty where that is unknown.
-    pub fn provisioned(&self) -> Option<String> {
-        let since = self.since.or(self.metadata.created);
-        // One that names its Node has joined, whether that was read or not.
-        let is_provisioned = self.is_unregistered || self.phase.as_deref() == Some("Provisioned");
-        (is_provisioned && self.node.is_none()).then(|| since.map(Moment::text).unwrap_or_default())
+    /// It was made, and runs, as far as its API says.
+    pub fn is_provisioned(&self) -> bool {
+        let is_up = self.is_unregistered || self.phase.as_deref() == Some("Provisioned");
+        is_up && !self.is_deleting
+    }
+
+    /// Since when it has its phase, as far as it is known.
+    pub fn since(&self) -> Option<Moment> {
+        self.since.or(self.metadata.created)
     }
 
     /// Machines in the order in which they were made.

@@ -189,9 +189,13 @@ fn pool_of_config(config: &str) -> Option<String> {
 impl Node {
     /// Leaves out what says whether it is ready.
     pub fn without_details(mut self) -> Self {
-        (self.provider_id, self.ready, self.daemon) = (None, None, None);
-        (self.addresses, self.taints) = (Vec::new(), Vec::new());
+        (self.ready, self.daemon, self.taints) = (None, None, Vec::new());
         self
+    }
+
+    /// Tells whether it was made from a boot image of the cluster's.
+    pub fn has_boot_image(&self) -> bool {
+        !self.is_windows && !self.is_of_packages
     }
 
     /// Properties that it was born with, as far as its objects say them.

@@ -142,22 +142,19 @@ fn found<'a>(
 /// Reason why an issue of the first node is not told of another.
 const OF_FIRST: &str = "the image is that of the first node of its set, and its own is unknown";
 
-/// Which nodes Machines stand for, and the first ones of their sets.
+/// The first nodes of sets.
 struct Sets<'a> {
     lookup: &'a Lookup<'a>,
-    machines: BTreeMap<&'a str, &'a Machine>,
     first: BTreeMap<(&'a str, String), &'a Node>,
 }
 
 impl<'a> Sets<'a> {
     fn new(lookup: &'a Lookup<'a>) -> Self {
-        let mut machines = BTreeMap::new();
         let mut first: BTreeMap<_, &Node> = BTreeMap::new();
         for machine in &lookup.objects.machines {
-            let Some(node) = lookup.node_of(machine) else {
+            let Some(node) = lookup.index.node_of(machine) else {
                 continue;
             };
-            machines.insert(&*node.metadata.name, machine);
             let Some(set) = set_of(machine) else {
                 continue;
             };
@@ -166,11 +163,7 @@ impl<'a> Sets<'a> {
                 *oldest = node;
             }
         }
-        Self {
-            lookup,
-            machines,
-            first,
-        }
+        Self { lookup, first }
     }
 
     fn birth_of(&self, node: &Node) -> Image {
@@ -178,7 +171,7 @@ impl<'a> Sets<'a> {
         if let Some((version, _)) = objects.version_of(node) {
             return Image::Own(version);
         }
-        let Some(machine) = self.machines.get(&*node.metadata.name) else {
+        let Some(machine) = self.lookup.index.machine_of(node) else {
             return Image::Unknown;
         };
         if let Some(version) = self.lookup.named_by(machine, node) {

@@ -16,13 +16,11 @@ use crate::audit::results::set::{KnownBy, SetKind};
 use crate::platform::Platform;
 use crate::version::ImageVersion;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::index::Index;
 use skewguard_cluster::moment::Moment;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-
-/// API group and namespace of Machines, and kind and name of an owner of theirs.
-type Owner<'a> = (&'static str, &'a str, &'a str, &'a str);
 
 /// The Machines that are made from an image, and what their nodes and reports say of it.
 #[derive(Debug, Default)]
@@ -40,72 +38,34 @@ struct Joined {
 #[derive(Debug)]
 pub(crate) struct Lookup<'a> {
     pub(crate) objects: &'a Objects,
-    nodes: BTreeMap<&'a str, &'a Node>,
+    pub(crate) index: Index<'a>,
     by_image: BTreeMap<(Platform, String), Vec<(&'a Site, &'a Machine)>>,
     /// Findings by an image and its site: many sets share one.
     joined: RefCell<BTreeMap<(Platform, String, Site), Rc<Joined>>>,
-    by_owner: BTreeMap<Owner<'a>, Vec<&'a Machine>>,
     /// The groups of all Machines.
     groups: BTreeSet<&'static str>,
-    /// Machines that Nodes name, as `namespace/name`.
-    with_node: BTreeSet<&'a str>,
-    /// By host name, address and product UUID.
-    by_identity: BTreeMap<&'a str, Vec<&'a Report>>,
 }
 
 impl<'a> Lookup<'a> {
     pub(crate) fn new(objects: &'a Objects) -> Self {
-        let nodes = objects
-            .nodes
-            .iter()
-            .map(|node| (&*node.metadata.name, node))
-            .collect();
         let mut by_image: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        let mut by_owner: BTreeMap<Owner<'_>, Vec<&Machine>> = BTreeMap::new();
         for machine in &objects.machines {
-            let namespace = &*machine.metadata.namespace;
-            for (kind, name) in &machine.owners {
-                let owner = (machine.group, namespace, &**kind, &**name);
-                by_owner.entry(owner).or_default().push(machine);
-            }
             let image = objects.image_of(&machine.metadata, &machine.source);
             if let (Some(key), Some(site)) = (image.key(), objects.site_of(machine)) {
                 by_image.entry(key).or_default().push((site, machine));
             }
         }
-        let mut by_identity: BTreeMap<&str, Vec<&Report>> = BTreeMap::new();
-        for report in &objects.reports {
-            for name in &report.names {
-                by_identity.entry(name).or_default().push(report);
-            }
-        }
         Self {
             objects,
-            nodes,
+            index: Index::new(objects),
             by_image,
             joined: RefCell::default(),
-            by_owner,
             groups: objects
                 .machines
                 .iter()
                 .map(|machine| machine.group)
                 .collect(),
-            with_node: (objects.nodes.iter())
-                .filter_map(|node| node.machine.as_deref())
-                .collect(),
-            by_identity,
         }
-    }
-
-    /// Tells whether a Machine has its Node.
-    fn has_joined(&self, machine: &Machine) -> bool {
-        let name = machine.metadata.full_name();
-        // The Cluster API's nodes name it without its namespace.
-        let names = [&name, &machine.metadata.name];
-        machine.node.is_some()
-            || names
-                .iter()
-                .any(|name| self.with_node.contains(name.as_str()))
     }
 
     /// The Machines of this namespace that an object of this kind and name owns.
@@ -114,11 +74,9 @@ impl<'a> Lookup<'a> {
         kind: SetKind,
         namespace: &'s str,
         name: &'s str,
-    ) -> &'s [&'s Machine] {
-        let owned = self
-            .by_owner
-            .get(&(kind.group(), namespace, kind.name(), name));
-        owned.map_or(&[], Vec::as_slice)
+    ) -> &'s [&'a Machine] {
+        self.index
+            .owned_by(kind.group(), kind.name(), namespace, name)
     }
 
     /// Tells whether Machines of this group were read.
@@ -131,19 +89,13 @@ impl<'a> Lookup<'a> {
         !self.objects.nodes.is_empty()
     }
 
-    /// The node of a Machine.
-    pub(crate) fn node_of(&self, machine: &Machine) -> Option<&'a Node> {
-        self.nodes.get(machine.node.as_deref()?).copied()
-    }
-
     /// The joined nodes of these Machines.
     pub(crate) fn nodes_of<'m>(
         &self,
         machines: impl Iterator<Item = &'m Machine>,
     ) -> Vec<&'a Node> {
-        machines
-            .filter_map(|machine| self.node_of(machine))
-            .collect()
+        let nodes = machines.filter_map(|machine| self.index.node_of(machine));
+        nodes.filter(|node| node.has_boot_image()).collect()
     }
 
     /// The architecture of these nodes, else of the instances, else of the image, else of all nodes of the
@@ -322,19 +274,13 @@ impl<'a> Lookup<'a> {
     }
 
     /// The report that this Machine's node made before it could join: a node that joined says itself what
-    /// it was made from. If several reports fit, they must agree on the version. One that is older than
-    /// the Machine is another machine's, which had the same address or name before.
+    /// it was made from. If several reports fit, they must agree on the version.
     fn report_of(&self, machine: &Machine) -> Option<&'a Report> {
-        if self.has_joined(machine) {
+        if self.index.has_joined(machine) {
             return None;
         }
-        let names: BTreeSet<String> = machine.names().collect();
-        let mut reports = names
-            .iter()
-            .filter_map(|name| self.by_identity.get(name.as_str()))
-            .flatten()
-            .filter(|report| !is_older(report, machine))
-            .copied();
+        let aliases = self.index.aliases_of(machine);
+        let mut reports = self.index.reports_by(&aliases).into_iter();
         let first = reports.next()?;
         reports
             .all(|other| other.version == first.version)
@@ -460,13 +406,6 @@ impl<'a> Lookup<'a> {
             (&*node.metadata.name, version.map(|(version, _)| version))
         })
     }
-}
-
-/// An address is used again: by the server's clock it is an earlier machine's. What has no time is not
-/// older.
-fn is_older(report: &Report, machine: &Machine) -> bool {
-    let (report, machine) = (report.metadata.created, machine.metadata.created);
-    report.is_some() && machine.is_some() && report < machine
 }
 
 /// The value that all of these nodes have, where they say the same.

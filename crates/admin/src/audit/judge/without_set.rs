@@ -22,7 +22,7 @@ pub(crate) fn without_set(lookup: &Lookup<'_>) -> Vec<Set> {
     let mut all = machines(objects, lookup);
     all.extend(hosts(objects, lookup));
     name_apart(&mut all);
-    all.extend(nodes(objects));
+    all.extend(nodes(lookup));
     all
 }
 
@@ -204,11 +204,8 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
 }
 
 /// Nodes without a Machine.
-fn loose_nodes(objects: &Objects) -> impl Iterator<Item = &Node> {
-    let machines = objects.machines.iter();
-    let with_machine: BTreeSet<&str> = machines
-        .filter_map(|machine| machine.node.as_deref())
-        .collect();
+fn loose_nodes<'a>(lookup: &Lookup<'a>) -> impl Iterator<Item = &'a Node> {
+    let objects = lookup.objects;
     let pools = objects.node_pools.iter();
     let pools: BTreeSet<&String> = pools.map(|pool| &pool.metadata.name).collect();
     let is_karpenters = |node: &Node| {
@@ -219,7 +216,7 @@ fn loose_nodes(objects: &Objects) -> impl Iterator<Item = &Node> {
         let pool = node.node_pool.as_ref();
         // The Machines of a hosted cluster are in another cluster, and not read.
         (node.machine.is_none() || pool.is_some())
-            && !with_machine.contains(node.metadata.name.as_str())
+            && lookup.index.machine_of(node).is_none()
             && !is_karpenters(node)
             && pool.is_none_or(|pool| !pools.contains(pool))
     })
@@ -227,9 +224,10 @@ fn loose_nodes(objects: &Objects) -> impl Iterator<Item = &Node> {
 
 /// Nodes without a Machine, by pool. No object says how the next one is made; most likely like the
 /// newest one.
-fn nodes(objects: &Objects) -> Vec<Set> {
+fn nodes(lookup: &Lookup<'_>) -> Vec<Set> {
+    let objects = lookup.objects;
     let mut groups: BTreeMap<_, Vec<&Node>> = BTreeMap::new();
-    for node in loose_nodes(objects) {
+    for node in loose_nodes(lookup) {
         let group = match (&node.node_pool, &node.pool) {
             (Some(pool), _) => (SetKind::NodePool, pool.as_str()),
             (None, pool) => (
