@@ -5,7 +5,7 @@ _list:
 
 # see a node that is refused
 try:
-    -cargo run --release -- check --root tests/trees/rhcos-4.12-refused
+    -cargo run --release -- check --root tests/trees/rhcos-4.12-target-4.22-refused
 
 # for every save: formatting, clippy, unit, core and render tests
 quick:

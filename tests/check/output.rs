@@ -15,6 +15,7 @@ use std::process::{Command, Stdio};
 fn check_prints_what_the_expectation_shows() {
     for name in [
         "rhcos-4.12-refused",
+        "rhcos-4.12-target-4.22-refused",
         "rhcos-4.13-known-issue-refused",
         "rhcos-4.13-known-issue-warned",
         "rhcos-4.17-denied",

@@ -13,6 +13,10 @@ fn every_sample_tree_gives_its_verdict() {
         ("rhcos-4.6-refused", refused("BelowMinimumOCPVersion")),
         ("rhcos-4.12-refused", refused("BelowMinimumOCPVersion")),
         (
+            "rhcos-4.12-target-4.22-refused",
+            refused("BelowMinimumOCPVersion"),
+        ),
+        (
             "rhcos-4.12-warn",
             ("Refused", "Proceed", "BelowMinimumOCPVersion", 0),
         ),

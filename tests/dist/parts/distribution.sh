@@ -29,7 +29,7 @@ without_rustup() {
     ! in_tree cargo search serde 2>/dev/null || fail "there is a network"
 }
 
-# The first commands of docs/distributions.md, in a clone, up to rpmbuild, which runs in the tree.
+# The first commands of docs/dev/distributions.md, in a clone, up to rpmbuild, which runs in the tree.
 sources_there() {
     local desk=$work/reader
     git clone -q . "$desk"
@@ -39,7 +39,7 @@ sources_there() {
     mkdir -p "$work"/{reader-home,reader-programs}
     printf '#!/bin/sh\necho "$@" >~/asked\n' >"$work/reader-programs/rpmbuild"
     chmod +x "$work/reader-programs/rpmbuild"
-    sed -n '/^```sh$/,/^```$/{/^```/d;p};/^## The route/q' docs/distributions.md >"$work/reader.sh"
+    sed -n '/^```sh$/,/^```$/{/^```/d;p};/^## The route/q' docs/dev/distributions.md >"$work/reader.sh"
     (
         cd "$desk"
         export CARGO_HOME=${CARGO_HOME:-$HOME/.cargo} RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} SOURCE_DATE_EPOCH=0 HOME=$work/reader-home
@@ -113,8 +113,8 @@ enabled_by_the_image() {
     rpm_there --install "$package"
     for unit in skewguard.service skewguard-report.service; do [[ $(enabled $unit) == disabled ]] || fail "$unit: $(enabled $unit)"; done
     rpm_there --erase skewguard
-    # The lines that docs/distributions.md names for an image.
-    sed -n '/^enable skewguard/p' docs/distributions.md >"$presets/45-image.preset"
+    # The lines that docs/dev/distributions.md names for an image.
+    sed -n '/^enable skewguard/p' docs/dev/distributions.md >"$presets/45-image.preset"
     rpm_there --install "$package"
     for unit in skewguard.service skewguard-report.service; do [[ $(enabled $unit) == enabled ]] || fail "$unit: $(enabled $unit)"; done
     for unit in multi-user.target machine-config-daemon-firstboot.service kubelet-dependencies.target; do
@@ -144,7 +144,7 @@ by_the_oldest() {
 if needs root mmdebstrap:mmdebstrap rpmbuild:rpm rpm2cpio:rpm2cpio cpio:cpio zstd:zstd rustup:rustup; then
     long "a Debian tree with Debian's Rust" debian
     check "no rustup and no network there" without_rustup
-    long "the first commands of docs/distributions.md" sources_there
+    long "the first commands of docs/dev/distributions.md" sources_there
     long "rpmbuild there, as on RHEL 9, with its tests" built_by el9
     long "rpmbuild there, as on RHEL 10" built_by el10 --nocheck
     for on in el9 el10; do

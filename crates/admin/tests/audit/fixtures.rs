@@ -33,6 +33,15 @@ fn every_platform_word_for_word() {
     }
 }
 
+/// The sample of README.md: no policy, and the release that the cluster is to have next.
+#[test]
+fn the_first_page_has_the_limits_that_a_policy_starts_with() {
+    let from = ["--from", "tests/data/audit/aws.json", "--target", "4.22"];
+    let (table, err, found) = audit(&from);
+    assert_eq!((err.as_str(), found), ("", Exit::Refused));
+    assert_file("audit/expected/aws-target-4.22.txt", &table);
+}
+
 #[test]
 fn standard_input_is_read() {
     let stdin = std::fs::File::open("tests/data/audit/aws.json").unwrap();
