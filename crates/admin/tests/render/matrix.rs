@@ -2,7 +2,7 @@
 //! and deleted, on an API server with defaults and owners of fields; alone, and beside every other.
 
 use super::admission::{audit, set};
-use super::{Desk, program, repository};
+use super::{Desk, program};
 use crate::support::apiserver::apply::merge_key;
 use crate::support::apiserver::{ApiServer, Options};
 use serde_json::{Value, json};
@@ -78,14 +78,6 @@ pub(super) fn outputs(version: u32) -> Vec<Output> {
         ),
         output("dashboard", &["dashboard"]),
     ]
-}
-
-/// What an earlier version printed: what a cluster may have.
-fn earlier(name: &str) -> Option<Vec<Value>> {
-    let file = format!("{}.yaml", name.split(' ').next().unwrap());
-    let path = repository().join("tests/data/rendered/b9657f8").join(file);
-    let text = std::fs::read_to_string(path).ok()?;
-    (name != "machineconfig master").then(|| documents(&text))
 }
 
 fn path(object: &Value) -> String {
@@ -231,36 +223,6 @@ fn each_output_is_applied_again_and_anew_and_taken_away() {
         cluster.delete(&next);
         assert_eq!(plain(&cluster.live()), before, "{name}");
     }
-}
-
-/// A cluster that has what an earlier version printed takes this one; what that version had beside it
-/// is named by docs/install.md.
-#[test]
-fn each_output_takes_the_place_of_an_earlier_versions() {
-    let page = std::fs::read_to_string(repository().join("docs/install.md")).unwrap();
-    let mut tried = 0;
-    for this in outputs(1) {
-        let Some(old) = earlier(this.name) else {
-            continue;
-        };
-        tried += 1;
-        let cluster = Cluster::new();
-        cluster.apply(&old);
-        let live = cluster.apply(&this.objects);
-        assert_no_difference(this.name, &this.objects, &live);
-        let paths: BTreeSet<String> = this.objects.iter().map(path).collect();
-        for left in old.iter().filter(|object| !paths.contains(&path(object))) {
-            let name = left["metadata"]["name"].as_str().unwrap();
-            let kind = left["kind"].as_str().unwrap().to_lowercase();
-            // A command of its own now.
-            let is_moved = name == "grafana-dashboard-skewguard" || name == "skewguard-auditor";
-            assert!(
-                is_moved || page.contains(&format!("{kind}/{name}")),
-                "{kind}/{name}"
-            );
-        }
-    }
-    assert_eq!(tried, 6);
 }
 
 /// What an object needs that is not there.

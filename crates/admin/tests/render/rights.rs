@@ -1,21 +1,20 @@
-//! docs/security.md: the table of who may do what in the cluster is made from the rendered objects.
+//! docs/dev/rights.md: the table of who may do what in the cluster is made from the rendered objects.
 
 use super::matrix::{documents, outputs};
 use super::{Desk, repository};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-const HEAD: &str =
-    "| who | where | may | Role or ClusterRole | of `render` |\n|---|---|---|---|---|\n";
+const HEAD: &str = "| who | where | may | of the API group | Role or ClusterRole | of `render` |\n|---|---|---|---|---|---|\n";
 
 fn texts(list: &Value) -> Vec<&str> {
     let all = list.as_array().into_iter().flatten();
     all.map(|one| one.as_str().unwrap()).collect()
 }
 
-/// What a role may do: the resources by their verbs.
-fn rights(role: &Value) -> String {
-    let mut by_verbs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+/// What a role may do in each API group: the resources by their verbs.
+fn rights(role: &Value) -> BTreeMap<String, String> {
+    let mut by_group: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
     for rule in role["rules"].as_array().unwrap() {
         let names = texts(&rule["resourceNames"]);
         let names = match names.as_slice() {
@@ -24,18 +23,24 @@ fn rights(role: &Value) -> String {
         };
         for group in texts(&rule["apiGroups"]) {
             for resource in texts(&rule["resources"]) {
-                let dot = if group.is_empty() { "" } else { "." };
+                let by_verbs = by_group.entry(group.to_owned()).or_default();
                 let all = by_verbs
                     .entry(texts(&rule["verbs"]).join(", "))
                     .or_default();
-                all.push(format!("`{resource}{dot}{group}`{names}"));
+                all.push(format!("`{resource}`{names}"));
             }
         }
     }
-    let parts = by_verbs
-        .into_iter()
-        .map(|(verbs, all)| format!("{verbs} {}", all.join(", ")));
-    parts.collect::<Vec<_>>().join("; ")
+    let in_words = |by_verbs: BTreeMap<String, Vec<String>>| {
+        let parts = by_verbs
+            .into_iter()
+            .map(|(verbs, all)| format!("{verbs} {}", all.join(", ")));
+        parts.collect::<Vec<_>>().join("; ")
+    };
+    let by_group = by_group.into_iter();
+    by_group
+        .map(|(group, by_verbs)| (group, in_words(by_verbs)))
+        .collect()
 }
 
 /// Who has a role.
@@ -94,7 +99,7 @@ fn table() -> String {
     let variants = variants();
     let objects: Vec<&Value> = variants.iter().flat_map(|(_, all)| all).collect();
     let mut rows = String::new();
-    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    let mut known: BTreeMap<BTreeMap<String, String>, String> = BTreeMap::new();
     let mut printed: Vec<&Value> = Vec::new();
     for (command, all) in &variants {
         for role in all {
@@ -107,13 +112,20 @@ fn table() -> String {
             let place = role["metadata"]["namespace"].as_str();
             let place = place.map_or("everywhere".to_owned(), |place| format!("`{place}`"));
             let rights = rights(role);
-            let may = match known.get(&rights) {
-                Some(other) if rights.len() > 200 => format!("the same as `{other}`"),
-                _ => rights.clone(),
-            };
-            known.entry(rights).or_insert_with(|| name.to_owned());
             let who = subjects(role, &objects);
-            rows += &format!("| {who} | {place} | {may} | {kind} `{name}` | `{command}` |\n");
+            let mut row = |may: &str, group: &str| {
+                rows += &format!(
+                    "| {who} | {place} | {may} | {group} | {kind} `{name}` | `{command}` |\n"
+                );
+            };
+            match known.get(&rights) {
+                Some(other) if rights.len() > 3 => row(&format!("the same as `{other}`"), ""),
+                _ => rights.iter().for_each(|(group, may)| match group.as_str() {
+                    "" => row(may, ""),
+                    group => row(may, &format!("`{group}`")),
+                }),
+            }
+            known.entry(rights).or_insert_with(|| name.to_owned());
         }
     }
     format!("{HEAD}{rows}")
@@ -121,7 +133,7 @@ fn table() -> String {
 
 #[test]
 fn the_table_of_rights_is_that_of_the_rendered_objects() {
-    let path = repository().join("docs/security.md");
+    let path = repository().join("docs/dev/rights.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let expected = table();
     let (before, rest) = page.split_once(HEAD).expect("the table of rights");
