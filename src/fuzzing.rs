@@ -270,7 +270,7 @@ pub fn stall(data: &[u8]) {
     let units = shown.lines().map(unit);
     let units: stall::Units = units.map(|unit| (unit.id.clone(), unit)).collect();
     assert!(stall::to_ask(&units).len() <= 1000);
-    let finding = stall::Finding::read(next());
+    let finding = stall::Finding::read(next(), stall::Phase::Rebase);
     let rebase = match data.len() % 3 {
         0 => stall::Rebase::ToCome,
         1 => stall::Rebase::Lost(node::LostRebase::NotFinalized),

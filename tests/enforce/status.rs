@@ -296,7 +296,7 @@ const NOT_FINALIZED: &str = "\
 Not held: this node goes on, but its first boot does not finish
   decided     TIME
   first boot  phase Rebase, cause NotFinalized: the rebase was staged, but not finalized at the last shutdown, so the node still runs its old OS
-              A full /boot and SELinux modules are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged
+              A full /boot, SELinux modules, a slow disk and a grub2-probe that does not know composefs are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged
 ";
 
 /// okd #1885.

@@ -10,7 +10,7 @@ use crate::report::stall::{
 use crate::verdict::{Action, GateStatus, Outcome, Verdict};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -28,9 +28,9 @@ fn messages() -> Vec<[String; 3]> {
     lines.map(|line| fields(line).try_into().unwrap()).collect()
 }
 
-/// The cause that a journal names.
+/// The cause that a journal names, of whatever unit.
 fn cause(journal: &[u8]) -> String {
-    Finding::read(journal).cause.to_string()
+    Finding::read(journal, Phase::Other).cause.to_string()
 }
 
 #[test]
@@ -38,6 +38,70 @@ fn a_line_of_a_real_program_has_its_cause() {
     for [wanted, source, message] in messages() {
         assert!(source.starts_with("https://github.com/"), "{source}");
         assert_eq!(cause(message.as_bytes()), wanted, "{message}");
+    }
+}
+
+/// Every line of every cause, in every phase: it is that cause, or none. After the rebase nothing
+/// that is told names the boot image, and no cause of it counts.
+#[test]
+fn a_cause_counts_in_its_phases_alone() {
+    let table = include_str!("../../src/report/stall/causes.txt");
+    let heads = table.split("\n\n").map(|one| one.lines().next().unwrap());
+    let phases: BTreeMap<&str, &str> = heads.filter_map(|head| head.split_once(": ")).collect();
+    for [wanted, _, message] in messages() {
+        for phase in [Phase::Pull, Phase::Rebase, Phase::Join] {
+            let found = Finding::read(message.as_bytes(), phase).cause;
+            let counts = phases
+                .get(wanted.as_str())
+                .is_some_and(|of| of.split(' ').any(|one| one == phase.as_str()));
+            if counts {
+                assert_eq!(found.as_str(), wanted, "{phase:?}: {message}");
+            }
+            if phase == Phase::Join {
+                let told = [found.sentence(), found.remedy(phase)].join(" ");
+                // Whose file system a newer OS made is the one cause that stays.
+                let is_of_image = told.to_lowercase().contains("boot image");
+                let says_no = told.contains("no boot image is the cause");
+                let stays = found.as_str() == "FileSystemTooNew";
+                assert!(!is_of_image || says_no || stays, "{told}: {message}");
+            }
+        }
+    }
+}
+
+/// `tests/data/cases/journal`, after public reports: the phase, and what is wanted.
+#[test]
+fn journals_of_the_field_have_their_cause() {
+    for (name, phase, wanted) in [
+        (
+            "3-kubelet-reserved-cpus",
+            Phase::Join,
+            "KubeletConfigInvalid",
+        ),
+        ("3-kubelet-waits", Phase::Join, "Unknown"),
+        ("3-ovs", Phase::Join, "NetworkNotConfigured"),
+        ("3-resolv-prepender", Phase::Join, "ResolvConfNotWritten"),
+        ("3-crio-address", Phase::Join, "RuntimeAddressInvalid"),
+        ("3-metadata-timeout", Phase::Join, "MetadataUnavailable"),
+        ("3-metadata-timeout", Phase::Other, "MetadataUnavailable"),
+        ("3-metadata-provider", Phase::Other, "MetadataUnavailable"),
+        ("3-no-repositories", Phase::Rebase, "PackageConflict"),
+        ("3-boot-loader-then-rebase", Phase::Rebase, "Unknown"),
+        ("3-finalize-timed-out", Phase::Rebase, "NotFinalized"),
+    ] {
+        let journal = std::fs::read(format!("tests/data/cases/journal/{name}.txt")).unwrap();
+        let found = Finding::read(&journal, phase);
+        assert_eq!(found.cause.as_str(), wanted, "{name}");
+    }
+}
+
+/// klog's `W` of every kubelet, after which it waits for its Node.
+#[test]
+fn a_warning_is_no_cause_in_any_phase() {
+    let warning =
+        b"W0611 09:00:15.602512    2575 feature_gate.go:330] unrecognized feature gate: GatewayAPI";
+    for phase in [Phase::Other, Phase::Pull, Phase::Rebase, Phase::Join] {
+        assert_eq!(Finding::read(warning, phase).cause.as_str(), "Unknown");
     }
 }
 
@@ -85,7 +149,8 @@ fn every_row_of_the_table_is_shown_by_a_real_line() {
     let mut found = BTreeSet::new();
     for paragraph in table.trim_end().split("\n\n") {
         let mut lines = paragraph.lines();
-        let cause = lines.next().unwrap();
+        let head = lines.next().unwrap();
+        let cause = head.split(": ").next().unwrap();
         assert!(docs.contains(&format!("`{cause}`")), "{cause}");
         if found.insert(cause) {
             let words = [lines.next().unwrap(), lines.next().unwrap()];
@@ -94,6 +159,11 @@ fn every_row_of_the_table_is_shown_by_a_real_line() {
                 "{cause}"
             );
             assert!(words[1].ends_with('.'), "{cause}");
+        }
+        let mut lines = lines.peekable();
+        if let Some(own) = lines.next_if(|line| !line.starts_with('\t')) {
+            assert!(own.starts_with("Join: ") && own.ends_with('.'), "{cause}");
+            assert!(head.ends_with("Join"), "{cause}");
         }
         for pattern in lines {
             let pattern = pattern.strip_prefix('\t').unwrap();
@@ -337,7 +407,7 @@ fn the_unit_that_says_why_is_found_in_a_transient_one() {
         ]
         .concat()
     };
-    let read = |journal: &str| Finding::read(journal.as_bytes());
+    let read = |journal: &str| Finding::read(journal.as_bytes(), Phase::Rebase);
     let found = read(&journal(
         "Error: initializing source docker://a: reading manifest: unauthorized: access",
     ));
@@ -1029,7 +1099,7 @@ async fn a_rebase_that_was_not_finalized_is_told_as_that() {
     );
     assert_eq!(
         report["report"]["remediation"]["text"],
-        "A full /boot and SELinux modules are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged (more: oc skewguard why)"
+        "A full /boot, SELinux modules, a slow disk and a grub2-probe that does not know composefs are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged (more: oc skewguard why)"
     );
     assert_eq!(
         *log.notes.lock().unwrap(),
@@ -1038,8 +1108,9 @@ The first boot has not finished after 5 minutes; it waits in the phase Rebase:
 ostree-finalize-staged.service.
 Cause: NotFinalized: the rebase was staged, but not finalized at the last
 shutdown, so the node still runs its old OS.
-A full /boot and SELinux modules are known to do this. Make the machine anew,
-from a newer boot image if it happens again.
+A full /boot, SELinux modules, a slow disk and a grub2-probe that does not know
+composefs are known to do this. Make the machine anew, from a newer boot image
+if it happens again.
 Read more with: journalctl -b -1 -u ostree-finalize-staged
 
 "]

@@ -137,7 +137,7 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
         let of_journal = || {
             let unit = waiting.unit.as_ref()?;
             let journal = (self.env.journal)(&unit.id)?;
-            Some(Finding::read(&journal))
+            Some(Finding::read(&journal, waiting.phase))
         };
         known.or_else(of_journal).unwrap_or(Finding::NOTHING)
     }

@@ -4,17 +4,20 @@
 //! No line of a journal leaves the node, because it may hold a credential: only the table's own
 //! words do. `tests/data/stall-lines.tsv` has the real lines, and where each was published.
 
+use super::Phase;
 use crate::node::LostRebase;
 use crate::node::units::FIRSTBOOT;
 use crate::text::UnknownWord;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// The causes, in paragraphs: the name, the cause in one clause, and what to do in whole sentences;
-/// after a tab each what a line has to contain, in lower case, where `*` stands for anything. A
-/// line begins with a space.
+/// The causes, in paragraphs: the name and the phases in which it can be one; the cause in one
+/// clause; what to do in whole sentences, and after `Join: ` what to do there if that is another
+/// thing; after a tab each what a line has to contain, in lower case, where `*` stands for anything.
+/// A line begins with a space.
 ///
-/// The first paragraph that knows a line counts. A pull names every mirror and then the source,
+/// After the rebase programs and configuration are the release's: no cause of the boot image counts
+/// there. The first paragraph that knows a line counts. A pull names every mirror and then the source,
 /// which disconnected nodes never reach: so what says more comes before names and connections. A
 /// cause that has two places has its words in the first one.
 const TABLE: &str = include_str!("causes.txt");
@@ -87,45 +90,58 @@ impl Cause {
         }
     }
 
-    /// Paragraphs of the table, each with its cause.
-    fn paragraphs() -> impl Iterator<Item = (Self, &'static str)> {
+    /// Paragraphs of the table: the cause, its phases and its words. A second place of a cause has
+    /// no phases of its own.
+    fn paragraphs() -> impl Iterator<Item = (Self, Option<&'static str>, &'static str)> {
         TABLE.split("\n\n").filter_map(|paragraph| {
-            let (name, words) = paragraph.split_once('\n')?;
-            Some((Self::Known(name), words))
+            let (head, words) = paragraph.split_once('\n')?;
+            let (name, phases) = match head.split_once(": ") {
+                Some((name, phases)) => (name, Some(phases)),
+                None => (head, None),
+            };
+            Some((Self::Known(name), phases, words))
         })
     }
 
-    /// A line of the cause's own words.
-    fn words(self, line: usize) -> &'static str {
+    /// The cause's own lines, of its first paragraph.
+    fn words(self) -> impl Iterator<Item = &'static str> {
         let known = match self {
             Self::Known(_) => self,
             Self::Other(_) => Self::UNKNOWN,
         };
-        let words = Self::paragraphs().find(|(cause, _)| *cause == known);
-        let line = words.and_then(|(_, words)| words.lines().nth(line));
-        line.unwrap_or_default()
+        let words = Self::paragraphs().find(|(cause, ..)| *cause == known);
+        words.map_or("", |(.., words)| words).lines()
     }
 
     /// The cause, in one clause.
-    pub(super) fn sentence(self) -> &'static str {
-        self.words(0)
+    pub(crate) fn sentence(self) -> &'static str {
+        self.words().next().unwrap_or_default()
     }
 
-    /// The remedy, in whole sentences.
-    pub(super) fn remedy(self) -> &'static str {
-        self.words(1)
+    /// The remedy in this phase, in whole sentences.
+    pub(crate) fn remedy(self, phase: Phase) -> &'static str {
+        let mut words = self.words().skip(1);
+        let remedy = words.next().unwrap_or_default();
+        let own = words.next().and_then(|line| line.split_once(": "));
+        own.filter(|(of, _)| *of == phase.as_str())
+            .map_or(remedy, |(_, own)| own)
     }
 
-    /// Reads a line in lower case.
-    fn of_line(line: &str) -> Option<Self> {
+    /// Reads a line in lower case, of the unit that this phase waits for.
+    fn of_line(line: &str, phase: Phase) -> Option<Self> {
         let line = &format!(" {line}");
         let knows = |words: &str| {
             let mut patterns = words.lines().filter_map(|line| line.strip_prefix('\t'));
             patterns.any(|pattern| contains(line, pattern))
         };
+        // Before the pull any unit may be the one.
+        let counts = |phases: Option<&str>| {
+            let mut phases = phases.unwrap_or_default().split(' ');
+            phase == Phase::Other || phases.any(|one| one.is_empty() || one == phase.as_str())
+        };
         Self::paragraphs()
-            .find(|(_, words)| knows(words))
-            .map(|(cause, _)| cause)
+            .find(|(_, phases, words)| counts(*phases) && knows(words))
+            .map(|(cause, ..)| cause)
     }
 }
 
@@ -147,24 +163,26 @@ impl Finding {
 
     /// Reads a journal: the newest line that the table knows, of the last attempt that says
     /// something. An older attempt does not count, nor a command before one that failed for a
-    /// reason that the table does not know.
-    pub(crate) fn read(journal: &[u8]) -> Self {
+    /// reason that the table does not know, nor the boot loader's update before the rebase, which
+    /// goes on without it (4.22).
+    pub(crate) fn read(journal: &[u8], phase: Phase) -> Self {
         let (mut found, mut has_failed, mut has_slept) = (Self::NOTHING, false, false);
-        let mut has_dependency = false;
+        let (mut has_dependency, mut rebases) = (false, false);
         for line in journal.rsplit(|byte| *byte == b'\n') {
             let line = String::from_utf8_lossy(line).to_ascii_lowercase();
             let (unit, line) = split_prefix(line.trim());
-            if is_aside(line) {
+            if is_aside(line) || is_warning(line) || rebases && is_of_boot_loader(unit, line) {
                 continue;
             }
             let sleeps = line.contains("sleeping 1 minute for retry");
+            rebases = !sleeps && (rebases || line.contains("executing rebase"));
             // What a program says last. After it comes another one.
             let is_last_word = line.starts_with("error: ") && !passes_on(line);
             if has_failed && (sleeps || is_last_word || begins(line)) || has_slept && sleeps {
                 break;
             }
             has_slept |= sleeps;
-            if let Some(cause) = Cause::of_line(line) {
+            if let Some(cause) = Cause::of_line(line, phase) {
                 let explains = OF_DEPENDENCIES.contains(&cause.as_str());
                 if has_dependency && !explains {
                     continue;
@@ -216,6 +234,19 @@ fn is_aside(line: &str) -> bool {
             && starts.iter().any(|words| line.starts_with(words))
 }
 
+/// The program goes on: klog's `W`, logrus' `level=warning`. What it tries again says with which
+/// error.
+fn is_warning(line: &str) -> bool {
+    let klog = line.strip_prefix('w').and_then(|line| line.get(..4));
+    let klog = klog.is_some_and(|day| day.bytes().all(|byte| byte.is_ascii_digit()));
+    (klog || line.contains("level=warning")) && !line.contains("error: ")
+}
+
+/// What updates the boot loader says it, or the daemon says it of that.
+fn is_of_boot_loader(unit: Option<&str>, line: &str) -> bool {
+    unit.is_some_and(|unit| unit.contains("bootupd")) || line.contains("bootup")
+}
+
 /// The line only passes on that a program failed: `… : exit status 125`, or systemd-run's words; from
 /// 4.22 on with `: timed out waiting for the condition`, once it was tried seven times.
 fn passes_on(line: &str) -> bool {
@@ -261,7 +292,7 @@ impl Serialize for Cause {
 impl<'de> Deserialize<'de> for Cause {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let mut known = Self::paragraphs().map(|(cause, _)| cause);
+        let mut known = Self::paragraphs().map(|(cause, ..)| cause);
         let known = known.find(|cause| cause.as_str() == name);
         Ok(known.unwrap_or(Self::Other(UnknownWord::new(&name))))
     }

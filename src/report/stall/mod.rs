@@ -81,8 +81,9 @@ impl Phase {
 }
 
 /// The remedy for a cause, and where to read more on the node.
-fn advice(unit: Option<&str>, cause: Cause) -> String {
-    format!("{} On the node: {}", cause.remedy(), command(unit, cause))
+fn advice(unit: Option<&str>, cause: Cause, phase: Phase) -> String {
+    let remedy = cause.remedy(phase);
+    format!("{remedy} On the node: {}", command(unit, cause))
 }
 
 /// A first boot that hangs, as this node knows without its report.
@@ -122,7 +123,11 @@ impl HungBoot {
         let (phase, cause) = (self.phase.as_str(), self.cause);
         [
             format!("phase {phase}, cause {cause}: {}", cause.sentence()),
-            advice(self.shown_by.as_deref().or(self.phase.unit()), cause),
+            advice(
+                self.shown_by.as_deref().or(self.phase.unit()),
+                cause,
+                self.phase,
+            ),
         ]
     }
 }
@@ -208,7 +213,7 @@ impl Progress {
 
     /// The remedy, and where to read more on the node.
     pub(crate) fn remediation(&self) -> String {
-        advice(self.shown_by(), self.cause)
+        advice(self.shown_by(), self.cause, self.phase)
     }
 
     /// Its phase, and the time that the first boot takes so far.
@@ -246,7 +251,7 @@ impl Progress {
         let texts = [
             format!("{state}."),
             format!("Cause: {}: {}.", self.cause, self.message),
-            self.cause.remedy().to_owned(),
+            self.cause.remedy(self.phase).to_owned(),
             format!("Read more with: {}", command(self.shown_by(), self.cause)),
         ];
         let mut note = "*** FIRST BOOT NOT FINISHED ***\n".to_owned();
