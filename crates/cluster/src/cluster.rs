@@ -7,7 +7,7 @@ use crate::kinds::event::Event;
 use crate::kinds::fips::Fips;
 use crate::kinds::health_check::HealthCheck;
 use crate::kinds::host::Host;
-use crate::kinds::image::{self, Image};
+use crate::kinds::image::{self, Image, WhyNot};
 use crate::kinds::infrastructure::VSphere;
 use crate::kinds::karpenter::Karpenter;
 use crate::kinds::kind::Purpose;
@@ -402,7 +402,7 @@ impl Cluster {
                 Image {
                     pool,
                     field: None,
-                    why_not: Some("the infrastructure template that it refers to was not read"),
+                    why_not: Some(WhyNot::TemplateUnread),
                     ..of_kind
                 }
             }

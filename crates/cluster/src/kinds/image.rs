@@ -37,7 +37,52 @@ pub struct Image {
     /// The cluster's release brings the image (bare metal, `install_coreos`).
     pub is_of_release: bool,
     /// Reason why it does not tell a version.
-    pub why_not: Option<&'static str>,
+    pub why_not: Option<WhyNot>,
+}
+
+/// Reason why an image, or what stands for one, does not tell a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyNot {
+    /// The platform is not one whose image field is known.
+    UnknownPlatform,
+    /// A filter chooses the AMI.
+    Filter,
+    /// An ARN names the AMI.
+    Arn,
+    NoText,
+    FieldAbsent,
+    /// The template names none.
+    NoImage,
+    TemplateUnread,
+    DomainUnread,
+    DomainWithoutTemplate,
+    ProvisioningUnread,
+    ProvisioningHasOwn,
+    ReleaseHasNone,
+    /// A release does not say which boot image is in it.
+    Release,
+    ReleaseImage,
+    /// A selector of a node class chooses the AMI.
+    Selector,
+    NodeClassUnread,
+    MakerNotUnderstood,
+    /// No Machine stands for the nodes, and the newest has no label.
+    Unlabelled,
+    /// The Machine Config Operator puts images into the template, under its name.
+    Swapped,
+}
+
+impl WhyNot {
+    /// Tells whether what would say it was not read.
+    pub fn is_unread(self) -> bool {
+        matches!(
+            self,
+            Self::TemplateUnread
+                | Self::DomainUnread
+                | Self::ProvisioningUnread
+                | Self::NodeClassUnread
+        )
+    }
 }
 
 impl Image {
@@ -64,7 +109,7 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
     };
     let Some(platform) = Platform::ALL.into_iter().find(is_of) else {
         return Image {
-            why_not: Some("the platform is not one whose image field is known"),
+            why_not: Some(WhyNot::UnknownPlatform),
             ..Image::default()
         };
     };
@@ -81,12 +126,10 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
         is_of_release: value.is_none()
             && str_at(spec, "/customDeploy/method") == Some(INSTALL_COREOS),
         why_not: value.is_none().then_some(match site.chooser {
-            Some("ami.filters") => {
-                "a filter chooses the AMI (ami.filters), and does not say which it is now"
-            }
-            Some(_) => "an ARN names the AMI (ami.arn)",
-            None if audit_row(platform).is_unfit(kind, spec) => "the field of its image is no text",
-            None => "the template does not name its image",
+            Some("ami.filters") => WhyNot::Filter,
+            Some(_) => WhyNot::Arn,
+            None if audit_row(platform).is_unfit(kind, spec) => WhyNot::NoText,
+            None => WhyNot::FieldAbsent,
         }),
         site,
         value,

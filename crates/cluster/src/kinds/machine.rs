@@ -1,7 +1,7 @@
 //! Machines of both APIs, and the source of what a spec or a template makes (pure).
 
 use super::groups::{CLUSTER_API, KARPENTER};
-use super::image::{self, Image};
+use super::image::{self, Image, WhyNot};
 use super::metadata::{Condition, Metadata, Reference, conditions};
 use super::names;
 use super::readers::{is_present, is_windows, references, shared, state};
@@ -256,7 +256,7 @@ impl From<MachineSpec> for Source {
         Self {
             image: Image {
                 pool: bootstrap.as_deref().and_then(image::pool),
-                why_not: Some("the template names no image"),
+                why_not: Some(WhyNot::NoImage),
                 ..Image::default()
             },
             infrastructure: spec.infrastructure_ref.kind_and_name(),

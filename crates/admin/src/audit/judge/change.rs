@@ -4,7 +4,7 @@
 use super::set::Set;
 use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::results::effect::PatchFile;
-use crate::audit::results::set::{SetAudit, SetKind};
+use crate::audit::results::set::SetKind;
 use crate::render::yaml;
 use crate::text::is_dns_name;
 use serde_json::{Map, Value, json};
@@ -46,7 +46,7 @@ impl Change {
 
     /// The command that makes it; `None` for kinds that none is known for, and for names that cannot
     /// stand in one.
-    pub(crate) fn command(&self, set: &SetAudit) -> Option<String> {
+    pub(crate) fn command(&self, set: &Set) -> Option<String> {
         let (resource, _) = resource(set)?;
         let (kind, patch) = match self {
             Self::Operation(operation) => ("json", json!([operation])),
@@ -63,16 +63,16 @@ impl Change {
 
     /// The same as a file of kustomize: a strategic merge patch, or operations where a list is in the
     /// way, which a merge replaces as a whole.
-    pub(crate) fn file(&self, set: &SetAudit) -> Option<PatchFile> {
+    pub(crate) fn file(&self, set: &Set) -> Option<PatchFile> {
         let (_, version) = resource(set)?;
         let name = format!("{}-{}.yaml", set.kind.name().to_ascii_lowercase(), set.name);
-        let SetAudit {
+        let Set {
             kind,
-            group,
             namespace,
             name: of,
             ..
         } = set;
+        let group = kind.group();
         let head = format!("# kustomization.yaml:\n# patches:\n# - path: {name}\n");
         let text = match self.merge() {
             Some(patch) => {
@@ -128,7 +128,7 @@ fn path(field: &str) -> String {
 }
 
 /// The resource as oc names it, and its version; `None` where the names cannot stand in a command.
-fn resource(set: &SetAudit) -> Option<(String, &'static str)> {
+fn resource(set: &Set) -> Option<(String, &'static str)> {
     let version = match set.kind {
         SetKind::MachineSet | SetKind::NodePool => "v1beta1",
         SetKind::ControlPlaneMachineSet => "v1",
@@ -145,7 +145,7 @@ fn resource(set: &SetAudit) -> Option<(String, &'static str)> {
     };
     let is_named = is_dns_name(&set.name, 253) && is_dns_name(&set.namespace, 63);
     let kind = set.kind.name().to_ascii_lowercase();
-    is_named.then(|| (format!("{kind}s.{}", set.group), version))
+    is_named.then(|| (format!("{kind}s.{}", set.kind.group()), version))
 }
 
 pub(crate) fn is_urn(image: &str) -> bool {

@@ -10,7 +10,7 @@
 //! Cluster API ("Updating Machine Infrastructure"); Karpenter ("Drift").
 
 use super::remedy::Remedy;
-use super::set::{RELEASE_IMAGE, Set};
+use super::set::{Place, RELEASE_IMAGE, Set};
 use super::user_data::Stub;
 use crate::audit::cluster::host::is_installed;
 use crate::audit::results::effect::{Effect, EffectKind, STAYS};
@@ -72,7 +72,7 @@ fn control_plane(set: &Set, running: Option<OcpMinor>) -> Effect {
         Some(Platform::Aws | Platform::Azure | Platform::Gcp)
     );
     let is_ignored = of_cloud && running.is_some_and(|release| release >= IGNORES_IMAGES);
-    let of_domain = set.path.starts_with("Infrastructure");
+    let of_domain = set.path == Place::FailureDomain;
     let why = match (of_cloud, running) {
         (true, None) => "before OpenShift 4.21, and the cluster's release is not known",
         (true, Some(_)) => "before OpenShift 4.21",

@@ -8,6 +8,7 @@ use super::image_judge::{Judge, without_warnings};
 use super::known_version::KnownVersion;
 use super::lookup_help::{LookupHelp, NAME_RELEASE, lookup_help};
 use super::set::{RELEASE_IMAGE, Set};
+use super::why_not::words;
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::target::is_okd;
 use crate::audit::results::set::{Estimate, KnownBy, SetKind};
@@ -53,7 +54,7 @@ pub(super) fn by_what_is_known(
     }
     if verdict.reason == Reason::BootImageUnknown {
         let claim = claim.and_then(|known| Some(&*known.claim.as_ref()?.says));
-        let why = claim.or(judge.image.why_not);
+        let why = claim.or(judge.image.why_not.map(words));
         let why = why.unwrap_or_else(|| in_no_list(judge.image));
         verdict.message = format!("the version is unknown: {why}");
     }

@@ -1,9 +1,10 @@
 //! Ways to learn an unknown version (pure).
 
 use super::known_version::KnownVersion;
-use super::set::Set;
+use super::set::{Place, Set};
 use super::swapped::HELP;
 use super::upkeep_rules as rules;
+use crate::audit::cluster::image::WhyNot;
 use crate::audit::results::set::{KnownBy, LookupScript, SetKind};
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
@@ -93,7 +94,7 @@ pub(crate) fn lookup_help(
     let joined = match set.image.key() {
         Some(_) => set.joined,
         // Sets without machines have nodes alone.
-        None if set.path.is_empty() => set.nodes.iter().map(|nodes| nodes.count).sum(),
+        None if set.path == Place::Nowhere => set.nodes.iter().map(|nodes| nodes.count).sum(),
         None => 0,
     };
     // Where one node has a label, skewguard is there.
@@ -101,8 +102,7 @@ pub(crate) fn lookup_help(
     match (joined, nodes.any(|node| node.version.is_some())) {
         (0, _) => {
             let Some(image) = &set.image.value else {
-                let why = set.image.why_not.unwrap_or_default();
-                let is_unread = why.ends_with("was not read");
+                let is_unread = set.image.why_not.is_some_and(WhyNot::is_unread);
                 return if is_unread { UNREAD } else { UNNAMED }.into();
             };
             let [read, unread] = match set.image.platform {
@@ -124,7 +124,7 @@ pub(crate) fn lookup_help(
                     | Platform::VSphere,
                 ) => JOIN,
             };
-            let is_unread = set.nodes_unread && !set.path.is_empty();
+            let is_unread = set.nodes_unread && set.path != Place::Nowhere;
             if is_unread { unread } else { read }.into()
         }
         (_, true) => LABELS,

@@ -29,4 +29,5 @@ pub(crate) mod upkeep;
 pub(crate) mod upkeep_rules;
 pub(crate) mod user_data;
 pub(crate) mod verdicts;
+mod why_not;
 pub(crate) mod without_set;

@@ -2,13 +2,13 @@
 
 use super::image_versions::Lookup;
 use super::known_version::KnownVersion;
-use super::set::Set;
+use super::set::{Place, Set};
 use super::sets::made_from;
 use super::upkeep;
-use crate::audit::cluster::image::Image;
+use crate::audit::cluster::image::{Image, WhyNot};
 use crate::audit::cluster::karpenter::{Ami, EC2, HostedClass, NodeClass, Pool};
 use crate::audit::cluster::node::Node;
-use crate::audit::results::set::{KnownBy, SetAudit, SetKind};
+use crate::audit::results::set::{KnownBy, SetKind};
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
@@ -69,13 +69,6 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
     // Of several AMIs the nodes are of either.
     let is_one = class.amis.len() <= 1;
     let counted = nodes.iter().copied().filter(|_| is_one);
-    let row = SetAudit {
-        upkeep: Some(upkeep),
-        nodes_unread: !(lookup.has_nodes() && is_one),
-        nodes: made_from(objects, counted),
-        notes: users_note(users).into_iter().collect(),
-        ..SetAudit::of(SetKind::EC2NodeClass, "", &class.name)
-    };
     let image = Image {
         platform: Some(Platform::Aws),
         region: lookup.region_of(&nodes),
@@ -83,29 +76,29 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
         field: Some("amiSelectorTerms".to_owned()),
         ..Image::default()
     };
-    let set = || Set {
-        row: row.clone(),
-        path: "spec.",
-        image: image.clone(),
+    let mut set = Set {
+        upkeep: Some(upkeep),
+        nodes_unread: !(lookup.has_nodes() && is_one),
+        nodes: made_from(objects, counted),
+        notes: users_note(users).into_iter().collect(),
+        path: Place::NodeClass,
+        image,
         release: hosted.and_then(|hosted| hosted.release.clone()),
-        ..Set::default()
+        ..Set::of(SetKind::EC2NodeClass, "", &*class.name)
     };
     if class.amis.is_empty() {
-        let mut set = set();
-        set.image.why_not = Some(
-            "a selector chooses the AMI (spec.amiSelectorTerms), and no status says which it is",
-        );
+        set.image.why_not = Some(WhyNot::Selector);
         return vec![set.known_by(lookup)];
     }
     let amis = class.amis.iter();
-    amis.map(|ami| ami_set(set(), ami, lookup)).collect()
+    amis.map(|ami| ami_set(set.clone(), ami, lookup)).collect()
 }
 
 /// The row of a class's AMI.
 fn ami_set(mut set: Set, ami: &Ami, lookup: &Lookup<'_>) -> Set {
     set.image.architecture.clone_from(&ami.architecture);
     set.image.value = Some(ami.id.clone());
-    set.row.parts = vec![ami.id.clone()];
+    set.parts = vec![ami.id.clone()];
     let mut set = set.known_by(lookup);
     let by_name = || {
         let name = ami.name.as_deref()?;
@@ -125,48 +118,42 @@ fn hosted_set(lookup: &Lookup<'_>, class: &HostedClass) -> Set {
     let release = class.release.as_ref();
     let release_note = release.map(|release| format!("release {release}"));
     Set {
-        row: SetAudit {
-            upkeep: Some(Upkeep::new(
-                Keeper::Release,
-                Rule::NodeClassRelease,
-                "it takes the AMI of its release",
-            )),
-            nodes_unread: !lookup.has_nodes(),
-            nodes: made_from(lookup.objects, nodes_of(lookup, &users)),
-            notes: release_note.into_iter().chain(users_note(&users)).collect(),
-            ..SetAudit::of(SetKind::OpenshiftEC2NodeClass, "", &class.name)
-        },
+        upkeep: Some(Upkeep::new(
+            Keeper::Release,
+            Rule::NodeClassRelease,
+            "it takes the AMI of its release",
+        )),
+        nodes_unread: !lookup.has_nodes(),
+        nodes: made_from(lookup.objects, nodes_of(lookup, &users)),
+        notes: release_note.into_iter().chain(users_note(&users)).collect(),
         image: Image {
             platform: Some(Platform::Aws),
             field: Some("spec.version".to_owned()),
-            why_not: Some("a release does not say which boot image is in it"),
+            why_not: Some(WhyNot::Release),
             ..Image::default()
         },
         release: class.release.clone(),
-        ..Set::default()
+        ..Set::of(SetKind::OpenshiftEC2NodeClass, "", &*class.name)
     }
 }
 
 /// A NodePool whose class is of another provider, or was not read.
 fn pool_set(lookup: &Lookup<'_>, pool: &Pool) -> Set {
     let why_not = if pool.kind == EC2 {
-        "its EC2NodeClass was not read"
+        WhyNot::NodeClassUnread
     } else {
-        "what makes its nodes is not understood"
+        WhyNot::MakerNotUnderstood
     };
     let note = format!("made by Karpenter from {} {}", pool.kind, pool.class);
     Set {
-        row: SetAudit {
-            nodes_unread: !lookup.has_nodes(),
-            nodes: made_from(lookup.objects, nodes_of(lookup, &[&*pool.name])),
-            notes: vec![note],
-            ..SetAudit::of(SetKind::KarpenterNodePool, "", &pool.name)
-        },
+        nodes_unread: !lookup.has_nodes(),
+        nodes: made_from(lookup.objects, nodes_of(lookup, &[&*pool.name])),
+        notes: vec![note],
         image: Image {
             why_not: Some(why_not),
             ..Image::default()
         },
-        ..Set::default()
+        ..Set::of(SetKind::KarpenterNodePool, "", &*pool.name)
     }
 }
 

@@ -156,7 +156,7 @@ fn by_the_cluster(set: &Set) -> &'static str {
 /// not, or is not all.
 fn fix(set: &Set, own: &Own, objects: &Objects) -> Option<Remedy> {
     let is_template = set.template.is_some();
-    match set.upkeep.as_ref().map(|upkeep| upkeep.rule) {
+    match set.upkeep_rule() {
         Some(Rule::NodePoolImage) => return node_pool(set, own),
         Some(Rule::NodePoolRelease) => return None,
         Some(Rule::NodeClassRelease) => return Some(node_class(set)),

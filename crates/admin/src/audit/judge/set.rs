@@ -3,22 +3,74 @@
 use super::known_version::KnownVersion;
 use super::user_data::Stub;
 use crate::audit::cluster::image::Image;
-use crate::audit::results::set::{SetAudit, SetKind};
+use crate::audit::results::set::{NodeCount, SetKind};
+use crate::audit::results::upkeep::{Rule, Upkeep};
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::BTreeSet;
-use std::ops::Deref;
+use std::fmt;
 
 /// A node pool's image field.
 pub(crate) const RELEASE_IMAGE: &str = "spec.release.image";
 
-/// A set of machines: its row of the audit, as far as it is made yet, and what no row shows.
-#[derive(Debug, Default)]
+/// The object, and the path in it, that has the image field of a set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// No object names the image.
+    #[default]
+    Nowhere,
+    MachineSet,
+    ControlPlane,
+    /// A failure domain of the Infrastructure.
+    FailureDomain,
+    Machine,
+    /// A template of the Cluster API.
+    Template,
+    MachinePool,
+    AwsMachinePool,
+    NodeClass,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nowhere => "",
+            Self::MachineSet => "spec.template.spec.providerSpec.value.",
+            Self::ControlPlane => {
+                "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value."
+            }
+            Self::FailureDomain => "Infrastructure cluster, spec.platformSpec.vsphere.",
+            Self::Machine => "spec.providerSpec.value.",
+            Self::Template => "infrastructureRef spec.template.spec.",
+            Self::MachinePool => "infrastructureRef spec.template.",
+            Self::AwsMachinePool => "infrastructureRef spec.awsLaunchTemplate.",
+            Self::NodeClass => "spec.",
+        })
+    }
+}
+
+/// Facts of a set of machines: what the objects say of it, before any policy is asked.
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Set {
-    pub(crate) row: SetAudit,
+    pub(crate) kind: SetKind,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    /// Parts of the object that it is: failure domains, one AMI of several.
+    pub(crate) parts: Vec<String>,
+    /// Machines or hosts without a set, by name.
+    pub(crate) members: Vec<String>,
+    pub(crate) replicas: Option<i64>,
+    /// Joined nodes by what they were made from.
+    pub(crate) nodes: Vec<NodeCount>,
+    pub(crate) nodes_unread: bool,
+    /// Machines that run were made from another image than the one that their spec names by now.
+    pub(crate) is_made_from_another: bool,
+    pub(crate) upkeep: Option<Upkeep>,
+    pub(crate) managed: Option<bool>,
+    pub(crate) could_be_kept: bool,
+    pub(crate) notes: Vec<String>,
     pub(crate) image: Image,
-    /// The path to the spec that has the image field.
-    pub(crate) path: &'static str,
+    pub(crate) path: Place,
     /// Kind and name of the Cluster API's template, which has that field and cannot be changed.
     pub(crate) template: Option<(String, String)>,
     /// The stream that a node pool is pinned to.
@@ -64,15 +116,21 @@ pub(crate) struct Set {
     pub(crate) infra: Option<String>,
 }
 
-impl Deref for Set {
-    type Target = SetAudit;
-
-    fn deref(&self) -> &SetAudit {
-        &self.row
-    }
-}
-
 impl Set {
+    pub(crate) fn of(kind: SetKind, namespace: &str, name: impl Into<String>) -> Self {
+        Self {
+            kind,
+            namespace: namespace.to_owned(),
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The rule by which somebody keeps its image, or nobody.
+    pub(crate) fn upkeep_rule(&self) -> Option<Rule> {
+        self.upkeep.as_ref().map(|upkeep| upkeep.rule)
+    }
+
     /// FIPS mode of its nodes, by its pool's MachineConfigs. A NodePool's are of another cluster, with
     /// MachineConfigs of its own.
     pub(crate) fn fips(&self, objects: &Objects) -> Option<bool> {

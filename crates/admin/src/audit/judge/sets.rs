@@ -3,18 +3,18 @@
 use super::candidate::Candidate;
 use super::image_versions::Lookup;
 use super::known_version::{KnownVersion, by_newest_node};
-use super::set::{RELEASE_IMAGE, Set};
+use super::set::{Place, RELEASE_IMAGE, Set};
 use super::swapped;
 use super::upkeep;
 use super::user_data::Stub;
-use crate::audit::cluster::image::Image;
+use crate::audit::cluster::image::{Image, WhyNot};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::machine_set::MachineSet;
 use crate::audit::cluster::metadata::Metadata;
 use crate::audit::cluster::node::Node;
 use crate::audit::cluster::node_pool::NodePool;
 use crate::audit::cluster::site::Site;
-use crate::audit::results::set::{NodeCount, SetAudit, SetKind};
+use crate::audit::results::set::{NodeCount, SetKind};
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
@@ -30,23 +30,21 @@ impl Set {
         self.joined = lookup.joined_from(&self.image);
         self.elsewhere = lookup.elsewhere(&self.image);
         if !swapped::add(&mut self, lookup) {
-            self.known = lookup.image_version(&self.image, &mut self.row.notes);
+            self.known = lookup.image_version(&self.image, &mut self.notes);
         }
         let known = self.known.as_ref();
         self.is_published = known.is_some_and(KnownVersion::is_published);
         let stub = self.stub.as_ref().zip(known);
         self.is_stub_read = stub.is_some_and(|(stub, known)| {
-            let secret = (&*self.row.namespace, stub.secret());
+            let secret = (&*self.namespace, stub.secret());
             lookup.has_joined_by(&self.image, secret, &known.version)
         });
         if self.image.is_of_release {
             let provisioning = lookup.objects.provisioning.as_ref();
             self.image.why_not = Some(match provisioning {
-                None => "install_coreos: the Provisioning object was not read",
-                Some(provisioning) if provisioning.has_own_images() => {
-                    "install_coreos: the Provisioning object names images of its own"
-                }
-                Some(_) => "install_coreos: the ConfigMap coreos-bootimages has no image for it",
+                None => WhyNot::ProvisioningUnread,
+                Some(provisioning) if provisioning.has_own_images() => WhyNot::ProvisioningHasOwn,
+                Some(_) => WhyNot::ReleaseHasNone,
             });
         }
         self
@@ -71,22 +69,20 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
         .map(|set| &set.metadata.name)
         .collect();
     let of_kind = |kind, path| move |set| machine_set(lookup, set, kind, path);
-    let path = "spec.template.spec.providerSpec.value.";
     let sets = objects.machine_sets.iter().filter(|set| !is_mirror(set));
-    all.extend(sets.map(of_kind(SetKind::MachineSet, path)));
+    all.extend(sets.map(of_kind(SetKind::MachineSet, Place::MachineSet)));
     let is_mirrored = |set: &&MachineSet| {
         set.metadata.namespace == MIRRORS && by_machine_api.contains(&set.metadata.name)
     };
     let sets = single_sets(objects)
         .into_iter()
         .filter(|set| !is_mirrored(set));
-    let path = "infrastructureRef spec.template.spec.";
-    all.extend(sets.map(of_kind(SetKind::ClusterMachineSet, path)));
+    all.extend(sets.map(of_kind(SetKind::ClusterMachineSet, Place::Template)));
     let deployments = objects
         .deployments
         .iter()
         .filter(|set| set.node_pool.is_none());
-    all.extend(deployments.map(of_kind(SetKind::MachineDeployment, path)));
+    all.extend(deployments.map(of_kind(SetKind::MachineDeployment, Place::Template)));
     let pools = objects.machine_pools.iter();
     all.extend(pools.map(|set| machine_pool(lookup, set)));
     all.extend(
@@ -123,7 +119,7 @@ fn single_sets(objects: &Objects) -> Vec<&MachineSet> {
         .collect()
 }
 
-fn machine_set(lookup: &Lookup<'_>, set: &MachineSet, kind: SetKind, path: &'static str) -> Set {
+fn machine_set(lookup: &Lookup<'_>, set: &MachineSet, kind: SetKind, path: Place) -> Set {
     let Metadata {
         namespace, name, ..
     } = &set.metadata;
@@ -143,10 +139,9 @@ fn machine_set(lookup: &Lookup<'_>, set: &MachineSet, kind: SetKind, path: &'sta
         owned(kind, name).collect()
     };
     let of_set = Set {
-        row: row(kind, &set.metadata),
         path,
         image: lookup.objects.image_of(&set.metadata, &set.source),
-        ..Set::default()
+        ..Set::of(kind, namespace, name)
     };
     with_machines(of_set, set, members, lookup)
 }
@@ -155,16 +150,16 @@ fn machine_pool(lookup: &Lookup<'_>, set: &MachineSet) -> Set {
     let infrastructure = set.source.infrastructure.as_ref();
     let is_of_aws = infrastructure.is_some_and(|(kind, _)| kind == "AWSMachinePool");
     let path = if is_of_aws {
-        "infrastructureRef spec.awsLaunchTemplate."
+        Place::AwsMachinePool
     } else {
-        "infrastructureRef spec.template."
+        Place::MachinePool
     };
     machine_set(lookup, set, SetKind::MachinePool, path)
 }
 
-/// The row of an object.
-fn row(kind: SetKind, metadata: &Metadata) -> SetAudit {
-    SetAudit::of(kind, &metadata.namespace, &metadata.name)
+/// The facts of an object.
+fn set_of(kind: SetKind, metadata: &Metadata) -> Set {
+    Set::of(kind, &metadata.namespace, &*metadata.name)
 }
 
 /// A control plane's set; where its failure domains name the template, one for each template.
@@ -177,11 +172,7 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
     };
     let mut ways = by_failure_domain(set, &image, objects);
     if ways.is_empty() {
-        ways.push((
-            "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.",
-            image,
-            Vec::new(),
-        ));
+        ways.push((Place::ControlPlane, image, Vec::new()));
     }
     let images: Vec<Image> = ways.iter().map(|(_, image, _)| image.clone()).collect();
     let to_set = |(n, (path, image, domains)): (usize, Way)| {
@@ -199,15 +190,11 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
         let names: Vec<&str> = domains.iter().map(String::as_str).collect();
         let note = (!names.is_empty()).then(|| format!("failure domain {}", some_of(&names)));
         let of_set = Set {
-            row: SetAudit {
-                notes: inactive.into_iter().chain(note).collect(),
-                inactive: set.is_inactive,
-                parts: domains,
-                ..row(SetKind::ControlPlaneMachineSet, &set.metadata)
-            },
+            notes: inactive.into_iter().chain(note).collect(),
+            parts: domains,
             path,
             image,
-            ..Set::default()
+            ..set_of(SetKind::ControlPlaneMachineSet, &set.metadata)
         };
         with_machines(of_set, set, machines, lookup)
     };
@@ -215,7 +202,7 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
 }
 
 /// The path to an image's spec, the image, and the failure domains that name it.
-type Way = (&'static str, Image, Vec<String>);
+type Way = (Place, Image, Vec<String>);
 
 /// The templates that a control plane's failure domains name.
 fn by_failure_domain(set: &MachineSet, image: &Image, objects: &Objects) -> Vec<Way> {
@@ -228,9 +215,9 @@ fn by_failure_domain(set: &MachineSet, image: &Image, objects: &Objects) -> Vec<
         domain.or_default().push(name);
     }
     let why_not = if vsphere.is_some() {
-        "the Infrastructure does not name the template of its failure domain"
+        WhyNot::DomainWithoutTemplate
     } else {
-        "the template of its failure domain was not read"
+        WhyNot::DomainUnread
     };
     let way = |((template, site), names): ((Option<String>, Site), Vec<&str>)| {
         let image = Image {
@@ -241,7 +228,7 @@ fn by_failure_domain(set: &MachineSet, image: &Image, objects: &Objects) -> Vec<
             ..image.clone()
         };
         (
-            "Infrastructure cluster, spec.platformSpec.vsphere.",
+            Place::FailureDomain,
             image,
             names.into_iter().map(str::to_owned).collect(),
         )
@@ -274,17 +261,13 @@ fn with_machines(
         stream,
         ..of_set.image
     };
-    let row = SetAudit {
+    // Pools can be changed, templates cannot.
+    let template = (of_set.kind != SetKind::MachinePool).then(|| set.source.infrastructure.clone());
+    let secret = set.source.user_data.as_deref();
+    let of_set = Set {
         replicas: set.replicas,
         nodes: made_from(lookup.objects, nodes.iter().copied()),
         nodes_unread: !is_read,
-        ..of_set.row
-    };
-    // Pools can be changed, templates cannot.
-    let template = (row.kind != SetKind::MachinePool).then(|| set.source.infrastructure.clone());
-    let secret = set.source.user_data.as_deref();
-    let of_set = Set {
-        row,
         image,
         template: template.flatten(),
         is_inactive: set.is_inactive,
@@ -314,7 +297,7 @@ fn is_left_out(set: &Set) -> bool {
     set.known.is_none()
         && set.image.value.is_none()
         && !set.image.is_of_release
-        && !set.path.starts_with("Infrastructure")
+        && set.path != Place::FailureDomain
         && set.image.site.chooser.is_none()
 }
 
@@ -327,10 +310,9 @@ fn with_upkeep(mut of_set: Set, set: &MachineSet, lookup: &Lookup<'_>) -> Set {
     };
     let judgement = upkeep::judge_set(candidate, lookup);
     of_set.is_left_alone = judgement.is_left_alone;
-    let row = &mut of_set.row;
-    row.managed = judgement.managed();
-    row.notes.extend(judgement.note);
-    row.upkeep = Some(judgement.upkeep);
+    of_set.managed = judgement.managed();
+    of_set.notes.extend(judgement.note);
+    of_set.upkeep = Some(judgement.upkeep);
     of_set
 }
 
@@ -383,14 +365,11 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
         .filter(|_| is_unknown)
         .map(|platform| platform_note(platform, pool.release.as_deref()));
     let set = Set {
-        row: SetAudit {
-            replicas: pool.replicas,
-            upkeep: Some(upkeep),
-            nodes_unread: nodes.is_empty(),
-            nodes,
-            notes: note.into_iter().chain(pool.says()).collect(),
-            ..row(SetKind::NodePool, &pool.metadata)
-        },
+        replicas: pool.replicas,
+        upkeep: Some(upkeep),
+        nodes_unread: nodes.is_empty(),
+        nodes,
+        notes: note.into_iter().chain(pool.says()).collect(),
         image: Image {
             architecture: pool.architecture.clone(),
             stream: pool.stream.clone(),
@@ -405,7 +384,7 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
         upgrade: pool.upgrade.clone(),
         strategy: pool.strategy.clone(),
         owner: pool.owner.clone(),
-        ..Set::default()
+        ..set_of(SetKind::NodePool, &pool.metadata)
     };
     set.known_by(lookup)
 }
@@ -448,7 +427,7 @@ fn node_pool_image(objects: &Objects, pool: &NodePool) -> Image {
         (None, _) => Image {
             field: Some(RELEASE_IMAGE.to_owned()),
             value: pool.release_image.clone(),
-            why_not: Some("a release image does not say which boot image is in it"),
+            why_not: Some(WhyNot::ReleaseImage),
             ..Image::default()
         },
     };

@@ -9,14 +9,11 @@ use super::candidate::Candidate;
 use super::image_versions::Lookup;
 use super::set::Set;
 use super::upkeep::judge_set;
-use crate::audit::cluster::image::Image;
+use crate::audit::cluster::image::{Image, WhyNot};
 use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::Rule;
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
-
-/// Reason why the version of such a template is unknown.
-const WHY: &str = "the Machine Config Operator puts the release's image into the template, under its name, and no Machine was made since its last update";
 
 /// Way to learn it.
 pub(crate) const HELP: &str = "vCenter has the version as the template's product: `govc object.collect -s TEMPLATE summary.config.product.version`";
@@ -27,8 +24,7 @@ fn is_kept(set: &Set, lookup: &Lookup<'_>) -> bool {
     if set.image.platform != Some(Platform::VSphere) || set.image.value.is_none() {
         return false;
     }
-    let own = set.upkeep.as_ref();
-    own.is_some_and(|upkeep| upkeep.rule == Rule::Selected)
+    set.upkeep_rule() == Some(Rule::Selected)
         || (lookup.objects.machine_sets.iter()).any(|other| {
             let image = lookup.objects.image_of(&other.metadata, &other.source);
             is_same(&image, &set.image) && {
@@ -71,10 +67,9 @@ pub(crate) fn add(set: &mut Set, lookup: &Lookup<'_>) -> bool {
     let since = updated_at(lookup.objects);
     set.known = since.and_then(|since| lookup.made_since(&set.image, since));
     if set.known.is_none() {
-        set.image.why_not = Some(WHY);
+        set.image.why_not = Some(WhyNot::Swapped);
         let says = lookup.objects.conditions.says.iter();
-        set.row
-            .notes
+        set.notes
             .extend(says.map(|says| format!("MachineConfiguration cluster, {says}")));
     }
     true

@@ -22,9 +22,6 @@ use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::kinds::kind_table;
 use std::time::Duration;
 
-/// The note on a set that the operator keeps.
-pub(crate) const KEPT_NOTE: &str = "the cluster keeps this image up to date (managedBootImages)";
-
 /// The stream of NodePools that are pinned to none, from OpenShift 5.0 on.
 const OF_NODE_POOLS: &str = "rhel-10";
 
@@ -67,7 +64,6 @@ pub(crate) fn judge_set(candidate: Candidate<'_>, lookup: &Lookup<'_>) -> Judgem
     let obstacle = rules::obstacle(candidate, lookup, is_selected);
     let upkeep = by_selection(selected, obstacle.as_ref(), candidate, objects);
     let note = match (upkeep.by, upkeep.rule) {
-        (Keeper::MachineConfigOperator, _) => Some(KEPT_NOTE.to_owned()),
         (_, Rule::Degraded) => Some(format!(
             "managedBootImages selects it, and {}",
             upkeep.reason
@@ -128,7 +124,7 @@ fn is_degraded(degraded: Option<&Degraded>) -> Upkeep {
     )
 }
 
-/// Replaces the note that the cluster keeps the image, where the image is an older one.
+/// Replaces the keeper, where the image is older than the one that it keeps.
 pub(crate) fn checked(
     mut set: Set,
     known: Option<&KnownVersion>,
@@ -138,18 +134,26 @@ pub(crate) fn checked(
     let Some(upkeep) = known.and_then(|known| behind(&set, known, own, objects)) else {
         return set;
     };
-    let notes = &mut set.row.notes;
-    notes.retain(|note| *note != KEPT_NOTE);
-    notes.push(upkeep.reason.clone());
-    set.row.managed = None;
-    set.row.upkeep = Some(upkeep);
+    set.managed = None;
+    set.upkeep = Some(upkeep);
     set
+}
+
+/// The note on a set that the operator keeps, or should.
+pub(crate) fn note_of(upkeep: &Upkeep) -> Option<String> {
+    match (upkeep.by, upkeep.rule) {
+        (Keeper::MachineConfigOperator, _) => {
+            Some("the cluster keeps this image up to date (managedBootImages)".to_owned())
+        }
+        (_, Rule::Behind) => Some(upkeep.reason.clone()),
+        _ => None,
+    }
 }
 
 /// A set that the operator should keep, and whose image is older than the release's own for longer
 /// than a day: the two contradict each other.
 fn behind(set: &Set, known: &KnownVersion, own: &[&OwnImage], objects: &Objects) -> Option<Upkeep> {
-    let is_kept = set.upkeep.as_ref()?.rule == Rule::Selected;
+    let is_kept = set.upkeep_rule() == Some(Rule::Selected);
     let history = &objects.history;
     if !is_kept || history.is_updating || objects.conditions.is_progressing {
         return None;
@@ -303,7 +307,7 @@ pub(crate) fn at_release(mut set: Set, release: Option<&str>) -> Set {
         (None, None) => None,
     };
     let note = unpinned(stream.as_deref(), set.runc, is_now);
-    set.row.notes.push(note);
+    set.notes.push(note);
     set.image.stream = stream;
     set
 }
@@ -335,14 +339,13 @@ pub(crate) fn with_capabilities(mut set: Set, objects: &Objects) -> Set {
             && set.owner.is_none()
             && can_be_managed(set.kind, set.image.platform, release)
     };
-    let rule = set.upkeep.as_ref().map(|upkeep| upkeep.rule);
-    let could_be_kept = rule == Some(Rule::NotSelected)
+    let could_be_kept = set.upkeep_rule() == Some(Rule::NotSelected)
         && !objects.is_azure_stack
         && can_be_managed(objects.release.as_deref());
     let history = &objects.history;
     set.is_converted =
         history.running_minor() >= Some(CONVERTS) && can_be_managed(history.running.as_deref());
-    set.row.could_be_kept = could_be_kept;
+    set.could_be_kept = could_be_kept;
     set
 }
 

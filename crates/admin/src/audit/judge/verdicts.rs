@@ -116,6 +116,10 @@ fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit 
     let change = change.as_ref();
     let command = change.filter(|_| effects.iter().all(is_bare));
     let file = change.filter(|_| set.owner.is_some());
+    let (patch, patch_file) = (
+        command.and_then(|change| change.command(&set)),
+        file.and_then(|change| change.file(&set)).map(Box::new),
+    );
     let Image {
         pool,
         platform,
@@ -127,9 +131,10 @@ fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit 
         ..
     } = set.image;
     let later = judged.later.unwrap_or_default();
+    let kept = set.upkeep.as_ref().and_then(upkeep::note_of);
     SetAudit {
-        patch: command.and_then(|change| change.command(&set.row)),
-        patch_file: file.and_then(|change| change.file(&set.row)).map(Box::new),
+        patch,
+        patch_file,
         pool,
         platform: platform.map(|platform| platform.id().to_owned()),
         architecture,
@@ -155,7 +160,21 @@ fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit 
         want_version: remedy.version,
         effect: effects.first().map(|effect| effect.effect),
         effects,
-        notes: set.row.notes.iter().cloned().chain(judged.note).collect(),
-        ..set.row
+        parts: set.parts,
+        inactive: set.is_inactive,
+        members: set.members,
+        replicas: set.replicas,
+        managed: set.managed,
+        upkeep: set.upkeep,
+        made_from_another: set.is_made_from_another,
+        could_be_kept: set.could_be_kept,
+        nodes: set.nodes,
+        nodes_unread: set.nodes_unread,
+        notes: kept
+            .into_iter()
+            .chain(set.notes)
+            .chain(judged.note)
+            .collect(),
+        ..SetAudit::of(set.kind, &set.namespace, set.name)
     }
 }

@@ -2,15 +2,15 @@
 
 use super::image_versions::Lookup;
 use super::known_version::{KnownVersion, by_newest_node, contradiction, is_other};
-use super::set::{Set, repeated};
+use super::set::{Place, Set, repeated};
 use super::sets::made_from;
 use super::{skew, upkeep, upkeep_rules};
 use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::cluster::host::{Host, HostSource};
-use crate::audit::cluster::image::{INSTALL_COREOS, Image};
+use crate::audit::cluster::image::{INSTALL_COREOS, Image, WhyNot};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::node::Node;
-use crate::audit::results::set::{KnownBy, SetAudit, SetKind};
+use crate::audit::results::set::{KnownBy, SetKind};
 use crate::audit::results::upkeep::{Rule, Upkeep};
 use crate::platform::Platform;
 use crate::version::ImageVersion;
@@ -40,7 +40,7 @@ fn name_apart(sets: &mut [Set]) {
     for set in sets.iter_mut().filter(|set| several.contains(&key(set))) {
         let what = set.name.split_once(": ").map(|(what, _)| what);
         if let (Some(what), Some(image)) = (what, &set.image.value) {
-            set.row.name = format!("{what}: {image}");
+            set.name = format!("{what}: {image}");
         }
     }
 }
@@ -81,27 +81,24 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
                 .map(|machine| objects.image_of(&machine.metadata, &machine.source))
                 .unwrap_or_default();
             let set = Set {
-                row: SetAudit {
-                    members,
-                    upkeep: Some(Upkeep::nobody(
-                        Rule::WithoutSet,
-                        "no set makes machines of it",
-                    )),
-                    nodes_unread: !lookup.has_nodes(),
-                    nodes: made_from(objects, nodes.iter().copied()),
-                    ..SetAudit::of(
-                        SetKind::Machine,
-                        namespace,
-                        row_name(role, image.as_deref()),
-                    )
-                },
-                path: "spec.providerSpec.value.",
+                members,
+                upkeep: Some(Upkeep::nobody(
+                    Rule::WithoutSet,
+                    "no set makes machines of it",
+                )),
+                nodes_unread: !lookup.has_nodes(),
+                nodes: made_from(objects, nodes.iter().copied()),
+                path: Place::Machine,
                 image: Image {
                     architecture: lookup.architecture_of(&nodes, &own),
                     stream: upkeep::stream(objects, None, None),
                     ..own
                 },
-                ..Set::default()
+                ..Set::of(
+                    SetKind::Machine,
+                    namespace,
+                    row_name(role, image.as_deref()),
+                )
             };
             by_running(set.known_by(lookup), &nodes, objects)
         };
@@ -142,8 +139,8 @@ fn by_running(mut set: Set, nodes: &[&Node], objects: &Objects) -> Set {
         claim,
         ..KnownVersion::new(version.clone(), *by, format!("Node {name}"))
     });
-    set.row.notes = vec![note];
-    set.row.made_from_another = true;
+    set.notes = vec![note];
+    set.is_made_from_another = true;
     set
 }
 
@@ -187,16 +184,13 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
         };
         let name = row_name(&what, Some(url.as_deref().unwrap_or(INSTALL_COREOS)));
         let set = Set {
-            row: SetAudit {
-                members,
-                upkeep: Some(upkeep_rules::bare_metal(url.is_none(), objects)),
-                nodes_unread: true,
-                ..SetAudit::of(SetKind::BareMetalHost, namespace, name)
-            },
+            members,
+            upkeep: Some(upkeep_rules::bare_metal(url.is_none(), objects)),
+            nodes_unread: true,
             hosts: states.collect(),
             owner: hosts.iter().find_map(|host| host.owner.clone()),
             image,
-            ..Set::default()
+            ..Set::of(SetKind::BareMetalHost, namespace, name)
         };
         set.known_by(lookup)
     };
@@ -238,14 +232,11 @@ fn nodes(lookup: &Lookup<'_>) -> Vec<Set> {
         groups.entry(group).or_default().push(node);
     }
     let to_set = |((kind, pool), nodes): ((_, &str), Vec<&Node>)| {
-        let why_not = Some("no Machine stands for its nodes, and the newest of them has no label");
+        let why_not = Some(WhyNot::Unlabelled);
         let newest = nodes.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
         Set {
-            row: SetAudit {
-                nodes: made_from(objects, nodes.iter().copied()),
-                notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
-                ..SetAudit::of(kind, "", pool)
-            },
+            nodes: made_from(objects, nodes.iter().copied()),
+            notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
             image: Image { pool: Some(pool.to_owned()), why_not, ..Image::default() },
             known: newest
                 .filter(|newest| objects.version_of(newest).is_some())
@@ -255,7 +246,7 @@ fn nodes(lookup: &Lookup<'_>) -> Vec<Set> {
                     claim: None,
                     ..known
                 }),
-            ..Set::default()
+            ..Set::of(kind, "", pool)
         }
     };
     groups.into_iter().map(to_set).collect()

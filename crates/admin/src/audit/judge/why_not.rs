@@ -1,0 +1,41 @@
+//! Reasons why no version is known of what a set names, in words (pure).
+
+use crate::audit::cluster::image::WhyNot;
+
+pub(crate) fn words(why: WhyNot) -> &'static str {
+    match why {
+        WhyNot::UnknownPlatform => "the platform is not one whose image field is known",
+        WhyNot::Filter => {
+            "a filter chooses the AMI (ami.filters), and does not say which it is now"
+        }
+        WhyNot::Arn => "an ARN names the AMI (ami.arn)",
+        WhyNot::NoText => "the field of its image is no text",
+        WhyNot::FieldAbsent => "the template does not name its image",
+        WhyNot::NoImage => "the template names no image",
+        WhyNot::TemplateUnread => "the infrastructure template that it refers to was not read",
+        WhyNot::DomainUnread => "the template of its failure domain was not read",
+        WhyNot::DomainWithoutTemplate => {
+            "the Infrastructure does not name the template of its failure domain"
+        }
+        WhyNot::ProvisioningUnread => "install_coreos: the Provisioning object was not read",
+        WhyNot::ProvisioningHasOwn => {
+            "install_coreos: the Provisioning object names images of its own"
+        }
+        WhyNot::ReleaseHasNone => {
+            "install_coreos: the ConfigMap coreos-bootimages has no image for it"
+        }
+        WhyNot::Release => "a release does not say which boot image is in it",
+        WhyNot::ReleaseImage => "a release image does not say which boot image is in it",
+        WhyNot::Selector => {
+            "a selector chooses the AMI (spec.amiSelectorTerms), and no status says which it is"
+        }
+        WhyNot::NodeClassUnread => "its EC2NodeClass was not read",
+        WhyNot::MakerNotUnderstood => "what makes its nodes is not understood",
+        WhyNot::Unlabelled => {
+            "no Machine stands for its nodes, and the newest of them has no label"
+        }
+        WhyNot::Swapped => {
+            "the Machine Config Operator puts the release's image into the template, under its name, and no Machine was made since its last update"
+        }
+    }
+}
