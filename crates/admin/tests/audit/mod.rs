@@ -6,6 +6,7 @@ mod auditor;
 mod bad_input;
 mod births;
 mod claims;
+mod cpu;
 mod effects;
 mod evidence;
 mod fips;

@@ -404,6 +404,7 @@ fn payloads_of_several_architectures_need_the_annotation() {
         )
     };
     let (kept, alone) = ("MachineConfigOperator Selected", "Nobody Architecture");
+    let fails = "Nobody CapacityLabels";
     for (release, architecture, labels, wanted) in [
         ("4.21.3", "Multi", None, alone),
         (
@@ -416,6 +417,16 @@ fn payloads_of_several_architectures_need_the_annotation() {
         ("4.21.3", "", None, kept),
         // It takes the control plane's.
         ("4.19.3", "Multi", None, kept),
+        // MCO-1834: #5368, #5366, #5227.
+        ("4.17.42", "", Some("kubernetes.io/arch=amd64,x=y"), fails),
+        ("4.17.43", "", Some("kubernetes.io/arch=amd64,x=y"), kept),
+        ("4.18.26", "", Some("kubernetes.io/arch=amd64,x=y"), fails),
+        ("4.18.27", "", Some("kubernetes.io/arch=amd64,x=y"), kept),
+        ("4.19.0", "", Some("kubernetes.io/arch=amd64,x=y"), fails),
+        ("4.19.8", "", Some("x=y,kubernetes.io/arch=amd64"), fails),
+        ("4.19.8", "", Some("kubernetes.io/arch=amd64"), kept),
+        ("4.19.9", "", Some("kubernetes.io/arch=amd64,x=y"), kept),
+        ("4.20.0", "", Some("kubernetes.io/arch=amd64,x=y"), kept),
         ("5.0.3", "Multi", None, alone),
     ] {
         assert_eq!(

@@ -34,6 +34,8 @@ pub struct Image {
     pub site: Site,
     /// The architecture of its machines, by the kind of instance.
     pub instance_architecture: Option<&'static str>,
+    /// The level of its machines' CPU, by the kind of instance.
+    pub instance_cpu: Option<&'static str>,
     /// The cluster's release brings the image (bare metal, `install_coreos`).
     pub is_of_release: bool,
     /// Reason why it does not tell a version.
@@ -122,6 +124,7 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
         region: first(&["/placement/region", "/region", "/location"]),
         field: Some(field),
         instance_architecture: instance_architecture(platform, spec),
+        instance_cpu: instance_cpu(platform, spec),
         offer: offer.flatten(),
         is_of_release: value.is_none()
             && str_at(spec, "/customDeploy/method") == Some(INSTALL_COREOS),
@@ -158,6 +161,14 @@ fn instance_architecture(platform: Platform, spec: &Value) -> Option<&'static st
         _ => false,
     };
     is_arm.then_some("aarch64")
+}
+
+/// The level of an instance type's CPU. AWS: m3, c3, r3 and i2 are of Ivy Bridge, without AVX2 (its price list; its
+/// instance types as osbuild-composer #4496 read them). Of other types and platforms nothing is certain: on vSphere
+/// the EVC mode decides.
+fn instance_cpu(platform: Platform, spec: &Value) -> Option<&'static str> {
+    let size = str_at(spec, "/instanceType").filter(|_| platform == Platform::Aws)?;
+    matches!(size.split('.').next(), Some("m3" | "c3" | "r3" | "i2")).then_some("x86-64-v2")
 }
 
 /// `m6g`, `c7gn`, `im4gn`, `a1`: a `g` behind the generation.

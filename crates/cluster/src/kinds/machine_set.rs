@@ -20,6 +20,8 @@ pub struct MachineSet {
     pub is_windows: bool,
     /// It has the annotation that may say its architecture.
     pub has_capacity_labels: bool,
+    /// That annotation has several labels.
+    pub has_several_capacity_labels: bool,
     /// The Cluster API is authoritative for it, not the Machine API.
     pub is_mirror: bool,
     /// A ControlPlaneMachineSet that makes no Machine, because it is not activated.
@@ -108,6 +110,7 @@ impl From<SetObject> for MachineSet {
             replicas: object.replicas,
             architecture: capacity.as_deref().and_then(architecture),
             has_capacity_labels: capacity.is_some(),
+            has_several_capacity_labels: capacity.is_some_and(|labels| labels.contains(',')),
             source: object.source,
             is_windows: object.is_windows,
             replicas_now: object.replicas_now,

@@ -47,6 +47,8 @@ pub struct Node {
     pub is_windows: bool,
     /// Its OS is made of packages: RHEL, and neither CoreOS nor an image.
     pub is_of_packages: bool,
+    /// Its OS is of RHEL 10, or of CentOS Stream 10; `None` where it does not say which it is.
+    pub runs_rhel_10: Option<bool>,
     /// When it told of itself last; absent where its kubelet went silent.
     pub heartbeat: Option<Moment>,
 }
@@ -171,6 +173,7 @@ impl From<NodeObject> for Node {
             // RHCOS has the same `os_id` in some releases.
             is_of_packages: object.os_image.starts_with("Red Hat Enterprise Linux")
                 && !object.os_image.contains("CoreOS"),
+            runs_rhel_10: runs_rhel_10(&object.os_image),
             heartbeat: (conditions.iter())
                 .filter(|condition| condition.status != "Unknown")
                 .filter_map(|condition| condition.seen)
@@ -178,6 +181,14 @@ impl From<NodeObject> for Node {
             metadata: object.metadata,
         }
     }
+}
+
+/// By `CentOS Stream CoreOS 10.0.20251103-0`.
+fn runs_rhel_10(os_image: &str) -> Option<bool> {
+    let (name, version) = os_image.split_once("CoreOS ")?;
+    let version = ImageVersion::parse(version.split(' ').next()?);
+    let major = version.rhel.map(|rhel| rhel.major >= 10);
+    major.or_else(|| name.starts_with("Fedora").then_some(false))
 }
 
 /// `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`.

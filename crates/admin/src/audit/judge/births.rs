@@ -1,7 +1,9 @@
 //! Joined nodes with a known issue that breaks their update, by what they were born with (pure).
 
+use super::cpu;
 use super::image_versions::Lookup;
 use super::issues;
+use crate::audit::cluster::image::Image as Spec;
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::node::Node;
 use crate::audit::cluster::target::meant_release;
@@ -43,11 +45,13 @@ pub(crate) fn births(
         return Vec::new();
     };
     let objects = lookup.objects;
+    let meant = meant_release(objects.release.as_deref(), release);
     let target = Target {
-        release: Some(meant_release(objects.release.as_deref(), release)),
+        release: Some(meant.clone()),
         ..Target::default()
     };
-    let issues = issues::all(policy);
+    let mut issues = issues::all(policy);
+    issues.push(cpu::issue());
     let mut rows: BTreeMap<Key<'_>, Vec<&Node>> = BTreeMap::new();
     let sets = Sets::new(lookup);
     for node in &objects.nodes {
@@ -68,7 +72,13 @@ pub(crate) fn births(
                 },
             )
         };
-        for (issue, version, to_know) in found(image, judge) {
+        let spec = sets.spec_of(node);
+        let of_cpu = cpu::at_update(node, spec.as_ref(), &meant, objects);
+        let of_cpu = of_cpu.map_or_else(|why| Some(Some(why)), |has| has.then_some(None));
+        let of_cpu = of_cpu
+            .zip(issues.last())
+            .map(|(why, issue)| (issue, image.own(), why));
+        for (issue, version, to_know) in found(image, judge).into_iter().chain(of_cpu) {
             let key = Key {
                 is_open: to_know.is_some(),
                 to_know,
@@ -107,6 +117,15 @@ enum Image {
     /// Version of the first node of its set. A set goes on to other images, as a rule to newer ones.
     First(ImageVersion),
     Unknown,
+}
+
+impl Image {
+    fn own(&self) -> Option<ImageVersion> {
+        match self {
+            Self::Own(version) => Some(version.clone()),
+            Self::First(_) | Self::Unknown => None,
+        }
+    }
 }
 
 /// An issue, the image by which the node has it, and what is missing to tell.
@@ -164,6 +183,13 @@ impl<'a> Sets<'a> {
             }
         }
         Self { lookup, first }
+    }
+
+    /// What a node's Machine names.
+    fn spec_of(&self, node: &Node) -> Option<Spec> {
+        let machine = self.lookup.index.machine_of(node)?;
+        let objects = self.lookup.objects;
+        Some(objects.image_of(&machine.metadata, &machine.source))
     }
 
     fn birth_of(&self, node: &Node) -> Image {

@@ -1,6 +1,7 @@
 //! The judge of the images that the next node of a set may have (pure): by the rules that decide on the node
 //! itself, at its first boot.
 
+use super::cpu;
 use super::published::of_release;
 use crate::audit::cluster::image::Image;
 use crate::platform::Platform;
@@ -55,6 +56,7 @@ impl<'a> Judge<'a> {
             machine: Machine {
                 architecture: self.image.architecture.clone(),
                 fips: self.fips,
+                cpu: cpu::for_limits(self.image, self.policy).map(str::to_owned),
                 ..Machine::default()
             },
             ..Facts::new(enforced, TargetInput::Read(target))

@@ -5,6 +5,7 @@ pub(crate) mod births;
 mod candidate;
 pub(crate) mod change;
 mod choice;
+mod cpu;
 pub(crate) mod effect;
 pub(crate) mod estimate;
 mod evidence;

@@ -178,6 +178,7 @@ fn fix(set: &Set, own: &Own, objects: &Objects) -> Option<Remedy> {
             | Rule::Owned
             | Rule::Stream
             | Rule::Architecture
+            | Rule::CapacityLabels
             | Rule::AMIWithoutID
             | Rule::AMIRegion
             | Rule::AMIList

@@ -1,6 +1,7 @@
 //! Sets of machines of both APIs, and node pools (pure).
 
 use super::candidate::Candidate;
+use super::cpu;
 use super::image_versions::Lookup;
 use super::known_version::{KnownVersion, by_newest_node};
 use super::set::{Place, RELEASE_IMAGE, Set};
@@ -259,6 +260,7 @@ fn with_machines(
     let image = Image {
         architecture: own.or_else(|| lookup.architecture_of(&nodes, &of_set.image)),
         stream,
+        instance_cpu: cpu::of_set(&of_set.image, &nodes),
         ..of_set.image
     };
     // Pools can be changed, templates cannot.

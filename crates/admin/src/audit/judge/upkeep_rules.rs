@@ -10,7 +10,7 @@ use crate::audit::cluster::settings::Provisioning;
 use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::platform::Platform;
-use crate::version::OcpMinor;
+use crate::version::{OcpMinor, Release};
 use skewguard_cluster::cluster::Cluster as Objects;
 
 /// The project that has the images of RHCOS, as the operator compares it: with the beginning of the
@@ -135,13 +135,36 @@ pub(crate) fn obstacle(
     })
 }
 
+/// The annotation of the cluster's autoscaler that says a set's labels.
+const ANNOTATION: &str = "capacity.cluster-autoscaler.kubernetes.io/labels";
+
+/// The release that mended MCO-1834, where the cluster's own fails: several labels were one architecture
+/// (machine-config-operator #5227, #5366, #5368).
+fn several_labels_mended(objects: &Objects) -> Option<Release> {
+    let own = parsed(objects.release.as_deref())?;
+    let mended = [(17, 43), (18, 27), (19, 9)].map(|(minor, patch)| Release {
+        minor: OcpMinor { major: 4, minor },
+        patch,
+    });
+    let of_own = mended.into_iter().find(|mended| mended.minor == own.minor);
+    of_own.filter(|mended| own < *mended)
+}
+
 /// `getArchFromMachineSet`: from 4.20 on a payload of several architectures needs the annotation.
 /// An annotation without an architecture degrades the operator in all releases.
 fn architecture(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
-    const ANNOTATION: &str = "capacity.cluster-autoscaler.kubernetes.io/labels";
     let set = candidate.set;
-    if candidate.kind != SetKind::MachineSet || set.architecture.is_some() {
+    if candidate.kind != SetKind::MachineSet {
         return None;
+    }
+    if set.architecture.is_some() {
+        let mended = several_labels_mended(objects)?;
+        return set.has_several_capacity_labels.then(|| {
+            Upkeep::nobody(
+                Rule::CapacityLabels,
+                format!("the operator fails on this set before {mended}: its annotation {ANNOTATION} has several labels (MCO-1834)"),
+            )
+        });
     }
     if set.has_capacity_labels {
         return Some(Upkeep::nobody(

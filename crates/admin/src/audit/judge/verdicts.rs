@@ -2,6 +2,7 @@
 
 use super::change::Change;
 use super::choice::is_behind;
+use super::cpu;
 use super::effect::effects;
 use super::evidence::{Judged, by_what_is_known, guessed, left_open, with_horizon};
 use super::horizon::later;
@@ -37,6 +38,7 @@ pub(crate) fn judge(
     };
     let missing_limit = missing_limit(&judged.verdict, judge);
     let (judged, is_unreadable) = with_user_data(judged, &set);
+    let judged = cpu::checked(judged, &set);
     let remedy = match (&missing_limit, &set.stub) {
         (_, Some(stub)) if is_unreadable && stub.is_of_spec_2() => {
             Remedy::elsewhere(stub.conversion())
@@ -45,7 +47,8 @@ pub(crate) fn judge(
         _ if is_unreadable || needs_remedy(&judged, &set, own) => remedy(&set, judge, own, objects),
         _ => Remedy::default(),
     };
-    let known_issues = known_to_fail(judge, judged.version.as_ref());
+    let mut known_issues = known_to_fail(judge, judged.version.as_ref());
+    known_issues.extend(cpu::old_image(&set, judged.version.as_ref()));
     let policy = judged.verdict.policy.clone();
     let row = SetAudit {
         known_issues,

@@ -1,5 +1,6 @@
 //! Nodes' sources without a set (pure): machines, hosts, and nodes that no Machine stands for (pure).
 
+use super::cpu;
 use super::image_versions::Lookup;
 use super::known_version::{KnownVersion, by_newest_node, contradiction, is_other};
 use super::set::{Place, Set, repeated};
@@ -92,6 +93,7 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
                 image: Image {
                     architecture: lookup.architecture_of(&nodes, &own),
                     stream: upkeep::stream(objects, None, None),
+                    instance_cpu: cpu::of_set(&own, &nodes),
                     ..own
                 },
                 ..Set::of(
@@ -237,7 +239,13 @@ fn nodes(lookup: &Lookup<'_>) -> Vec<Set> {
         Set {
             nodes: made_from(objects, nodes.iter().copied()),
             notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
-            image: Image { pool: Some(pool.to_owned()), why_not, ..Image::default() },
+            image: Image {
+                pool: Some(pool.to_owned()),
+                why_not,
+                architecture: newest.and_then(|newest| newest.architecture.clone()),
+                instance_cpu: cpu::of_set(&Image::default(), &nodes),
+                ..Image::default()
+            },
             known: newest
                 .filter(|newest| objects.version_of(newest).is_some())
                 .and_then(|_| by_newest_node(objects, nodes.into_iter(), &mut Vec::new()))

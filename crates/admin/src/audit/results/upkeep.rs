@@ -44,6 +44,8 @@ pub(crate) enum Rule {
     Stream,
     /// The payload has several architectures, and the set does not say which is its own.
     Architecture,
+    /// The operator of this release fails on several labels in the set's annotation for the autoscaler.
+    CapacityLabels,
     /// A filter or an ARN chooses the AMI.
     AMIWithoutID,
     /// The cluster's release has no AMI for the set's region.
@@ -119,6 +121,7 @@ impl Rule {
             | Self::SelectionUnknown
             | Self::ReleaseTooOld
             | Self::Platform
+            | Self::CapacityLabels
             | Self::ClusterAPI => (Some("4.17"), Counts::No),
             Self::Owned | Self::GCPProject => (Some("4.17"), Counts::Yes),
             Self::AMIWithoutID | Self::AMIRegion | Self::AMIList => (Some("4.18"), Counts::Yes),

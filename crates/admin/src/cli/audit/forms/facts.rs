@@ -287,7 +287,8 @@ fn image(set: &SetAudit) -> Option<String> {
     match (&set.image_field, &set.image) {
         (Some(field), Some(image)) => Some(format!("{image}{place}: {field}")),
         (Some(field), None) => Some(format!("not named by {field}{place}")),
-        (None, _) if place.is_empty() => None,
+        // An architecture alone is no place.
+        (None, _) if set.platform.is_none() && set.region.is_none() => None,
         (None, _) => Some(format!("not known{place}")),
     }
 }
