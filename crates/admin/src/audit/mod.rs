@@ -1,18 +1,23 @@
 //! The audit of a whole cluster by a policy: for each set of machines, the verdict on its next
 //! node.
 //!
-//! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which [`text`] shows to a
+//! [`Objects`] and a policy go in, a [`BootImageAudit`] comes out, which the forms show to a
 //! person: all of that is pure. What no object says stays unknown. [`skewguard_cluster`]
 //! reads the objects.
 
-mod judge;
+mod births;
+mod operator;
+mod remedy;
 pub(crate) mod results;
+mod rows;
+mod upkeep;
+mod verdict;
+mod versions;
 
 pub use skewguard_cluster::kinds as cluster;
 
 pub(crate) use cluster::target::is_okd;
-pub(crate) use judge::operator::operator_settings;
-pub(crate) use judge::own::{RefusedOwn, refused_own};
+pub(crate) use operator::operator_settings;
 pub(crate) use results::birth::BirthAudit;
 pub(crate) use results::set::{KnownBy, SetAudit, SetException, SetKind};
 pub(crate) use results::{
@@ -20,6 +25,7 @@ pub(crate) use results::{
     Unread,
 };
 pub(crate) use skewguard_cluster::cluster::Cluster as Objects;
+pub(crate) use verdict::own::{RefusedOwn, refused_own};
 
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
@@ -27,17 +33,18 @@ use crate::version::ImageVersion;
 use cluster::machine::Machine;
 use cluster::node::Node;
 use cluster::{settings, target};
-use judge::image_judge::{Judge, valid};
-use judge::image_versions::Lookup;
-use judge::known_version::Claim;
-use judge::set::repeated;
-use judge::verdicts::judge;
-use judge::{births, missing, node_classes, operator, sets, skew, upkeep, without_set};
+use operator::skew;
 use results::upkeep::{NEWEST, READ};
 use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary};
+use rows::set::repeated;
+use rows::{missing, node_classes, sets, without_set};
 use skewguard_cluster::index::Index;
 use skewguard_cluster::moment::Moment;
 use std::collections::{BTreeMap, BTreeSet};
+use verdict::image_judge::{Judge, valid};
+use verdict::verdicts::judge;
+use versions::image_versions::Lookup;
+use versions::known_version::Claim;
 
 /// Makes the audit, for the release `asked` or else for the cluster's own. `unread` is what could
 /// not be read; `takes_estimates` whether what an image probably is may refuse it.
@@ -219,7 +226,7 @@ fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
         .into_iter()
         .flat_map(|policy| &policy.warnings);
     let ignored = ignored.map(|warning| format!("policy: {warning}"));
-    let of_another_day = judge::issues::of_another_day(policy);
+    let of_another_day = verdict::issues::of_another_day(policy);
     let operator = objects.conditions.degraded.iter();
     let operator =
         operator.map(|degraded| format!("MachineConfiguration cluster, {}", degraded.says()));

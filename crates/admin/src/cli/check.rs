@@ -1,8 +1,7 @@
 //! `oc skewguard check`: what a policy says to a boot image, without a node.
 
-use super::{
-    Exit, Failure, Io, POLICY_VARIABLE, named, other_kind, parse_release, policy_name, read_file,
-};
+use super::inputs::{POLICY_VARIABLE, other_kind, policy_name, read_file};
+use super::{Exit, Failure, Io, named, parse_release};
 use crate::aleph;
 use crate::audit::cluster::target::is_okd;
 use crate::cli::audit::starter_of;
@@ -111,7 +110,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let policy = args
         .policy
         .as_deref()
-        .map(super::named_policy)
+        .map(super::inputs::named_policy)
         .transpose()?;
     let (version, file) = image(args)?;
     let mut policy = policy.unwrap_or_else(|| starter(&version, args.target.as_deref()));

@@ -3,7 +3,6 @@
 use super::bounds::ocp_version;
 use super::published;
 use super::shape::Shape;
-use super::starter;
 use super::today::{self, Difference};
 use super::wording::{has_typo, missing};
 use super::{Lint, Rule};
@@ -43,28 +42,11 @@ pub(super) fn list(lint: &mut Lint, at: &Located<'_>) {
 }
 
 pub(super) fn missing_issues(lint: &mut Lint, at: &Located<'_>, ids: &HashSet<String>) {
-    let lacking = lacking(ids);
+    let lacking = today::lacking(ids);
     if !lacking.is_empty() {
         let issues = lacking.join(", ");
         lint.say(at, Rule::KnownIssueMissing, &[("issues", &issues)]);
     }
-}
-
-/// The issues that this version ships and a policy with these lacks. Those of OKD are for policies
-/// that have one of them; the others are for all but those that have nothing else.
-pub(super) fn lacking(ids: &HashSet<String>) -> Vec<String> {
-    let [ocp, okd] = [starter::Cluster::Ocp, starter::Cluster::Okd].map(starter::known_issue_ids);
-    let has = |shipped: &[String]| shipped.iter().any(|id| ids.contains(id));
-    let is_for_okd = has(&okd);
-    let mut shipped = Vec::new();
-    if !is_for_okd || has(&ocp) {
-        shipped.extend(ocp);
-    }
-    if is_for_okd {
-        shipped.extend(okd);
-    }
-    shipped.retain(|id| !ids.contains(id));
-    shipped
 }
 
 fn issue(lint: &mut Lint, at: &Located<'_>, ids: &mut HashSet<String>) {

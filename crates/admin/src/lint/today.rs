@@ -1,8 +1,7 @@
 //! The known issues of a policy beside those that this version ships: a policy keeps the issues of
 //! the day that it was written.
 
-use super::issues::lacking;
-use super::starter::{KNOWN_ISSUES, entry};
+use super::starter::{self, KNOWN_ISSUES, entry};
 use crate::API_VERSION;
 use crate::policy::fields::{KIND, KNOWN_ISSUE, POLICY};
 use crate::policy::json::Located;
@@ -30,6 +29,23 @@ fn read(list: &str) -> Vec<KnownIssue> {
         r#"{{"apiVersion":"{API_VERSION}","kind":"{KIND}","mode":"Warn","limits":[],"knownIssues":{list}}}"#
     );
     parse(policy.as_bytes()).map_or_else(|_| Vec::new(), |policy| policy.known_issues)
+}
+
+/// The issues that this version ships and a policy with these lacks. Those of OKD are for policies
+/// that have one of them; the others are for all but those that have nothing else.
+pub(super) fn lacking(ids: &HashSet<String>) -> Vec<String> {
+    let [ocp, okd] = [starter::Cluster::Ocp, starter::Cluster::Okd].map(starter::known_issue_ids);
+    let has = |shipped: &[String]| shipped.iter().any(|id| ids.contains(id));
+    let is_for_okd = has(&okd);
+    let mut shipped = Vec::new();
+    if !is_for_okd || has(&ocp) {
+        shipped.extend(ocp);
+    }
+    if is_for_okd {
+        shipped.extend(okd);
+    }
+    shipped.retain(|id| !ids.contains(id));
+    shipped
 }
 
 /// Difference of an issue from that of its name in the list.

@@ -1,6 +1,7 @@
 //! The arguments of `oc skewguard audit`.
 
-use super::super::{Exit, POLICY_VARIABLE, parse_release, policy_name};
+use super::super::inputs::{POLICY_VARIABLE, policy_name};
+use super::super::{Exit, parse_release};
 use skewguard_cluster::connect::fetch;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -178,7 +178,7 @@ impl Conclusion {
 mod tests {
     use super::*;
     use crate::audit::{Objects, Unread, audit};
-    use crate::cli::policy_input;
+    use crate::cli::inputs::policy_input;
     use crate::lint::starter::STARTER;
 
     fn conclusion(unread: &[(bool, bool)], error: Option<&str>) -> (Exit, Readiness) {

@@ -1,6 +1,7 @@
 //! `--exceptions`: sets that do not count, each with a reason and a last day.
 
-use super::super::{Failure, json_mistake, named, read_file};
+use super::super::inputs::{json_mistake, read_file};
+use super::super::{Failure, named};
 use super::is_named;
 use crate::audit::{BootImageAudit, SetException};
 use crate::text::printable;

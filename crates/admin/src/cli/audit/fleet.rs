@@ -1,9 +1,9 @@
 //! `oc skewguard audit --context A,B` and `--all-contexts`: several clusters at a time.
 
-use super::cluster::{ProgressLine, Scope, environment, fetched};
 use super::{Args, Failure, Io, Request};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, Unread};
+use crate::cli::cluster::{ProgressLine, Scope, environment, fetched};
 use crate::cli::runtime;
 use crate::clock;
 use crate::text::printable;

@@ -3,7 +3,6 @@
 
 mod args;
 mod audit_request;
-pub(super) mod cluster;
 mod conclusion;
 mod counts;
 mod exceptions;
@@ -19,14 +18,13 @@ mod word;
 
 pub(super) use args::{Args, parse_time};
 
-use super::{
-    Exit, Failure, Io, check_names, files_and_names, named, named_policy, policy_input, read_file,
-    read_once, warn_of_target,
-};
+use super::inputs::{check_names, files_and_names, named_policy, policy_input, read_file};
+use super::{Exit, Failure, Io, named, read_once, warn_of_target};
 use crate::audit::cluster::scripts;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::upkeep::READ;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
+use crate::cli::cluster;
 use crate::clock;
 use crate::forms::terminal::Terminal;
 use crate::lint::starter::{STARTER, STARTER_NAME, STARTER_NAME_OKD, STARTER_OKD};

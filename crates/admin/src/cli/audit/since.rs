@@ -1,6 +1,7 @@
 //! `--since`: what is new or worse than in an earlier audit.
 
-use super::super::{Failure, json_mistake, named, read_file};
+use super::super::inputs::{json_mistake, read_file};
+use super::super::{Failure, named};
 use super::word::Word;
 use crate::audit::results::AUDIT;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince, LIST};

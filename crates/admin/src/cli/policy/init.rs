@@ -1,9 +1,9 @@
 //! `oc skewguard policy init`: a policy to start from.
 
-use super::super::audit::cluster;
 use super::super::{named, read_once};
 use super::{Exit, Failure, Io, exists, write};
 use crate::audit::{Objects, operator_settings};
+use crate::cli::cluster;
 use crate::lint::shape::REFERENCE;
 use crate::lint::starter::{STARTER, STARTER_OKD};
 use clap::ValueHint;

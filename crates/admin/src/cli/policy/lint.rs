@@ -1,7 +1,8 @@
 //! `oc skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
 use super::super::audit::forms::junit::{case, failed};
-use super::super::{INIT, for_nodes, named, other_kind, policy_input, read_once, read_start};
+use super::super::inputs::{INIT, other_kind, policy_input, read_start};
+use super::super::{for_nodes, named, read_once};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
 use crate::audit::{Objects, RefusedOwn, refused_own};

@@ -1,6 +1,7 @@
 //! `oc skewguard policy refresh`: today's known issues for a policy that has them of another day.
 
-use super::super::{for_nodes, named, read_policy};
+use super::super::inputs::read_policy;
+use super::super::{for_nodes, named};
 use super::{Exit, Failure, Io, write};
 use crate::lint::today::{Difference, refresh};
 use clap::ValueHint;

@@ -2,8 +2,9 @@
 //! cluster itself tell, and refuse, without a component of ours.
 
 use super::{ForNodes, about, policy, warn};
+use crate::cli::inputs::{POLICY_VARIABLE, policy_name, read_file};
 use crate::cli::parse_release;
-use crate::cli::{Exit, Failure, Io, POLICY_VARIABLE, policy_name, read_file, read_once};
+use crate::cli::{Exit, Failure, Io, read_once};
 use crate::operator::unknown_release;
 use crate::policy::Mode;
 use crate::render::admission::{Images, documents};

@@ -3,9 +3,8 @@
 
 mod in_cluster;
 
-use super::{
-    Exit, Failure, Io, POLICY_VARIABLE, named, policy_name, read_file, read_once, read_policy,
-};
+use super::inputs::{POLICY_VARIABLE, policy_name, read_file, read_policy};
+use super::{Exit, Failure, Io, named, read_once};
 use crate::lint::{Rule, Severity};
 use crate::policy::{self, Policy};
 use crate::render::binary::{Binary, Compression, EMBED_REMEDY, MAX_BINARY};

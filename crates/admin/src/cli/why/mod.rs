@@ -3,11 +3,10 @@
 mod groups;
 mod page;
 
-use super::audit::{cluster, parse_time, starter};
-use super::{
-    Exit, Failure, Io, POLICY_VARIABLE, cause, check_names, files_and_names, named, named_policy,
-    policy_name, read_once,
-};
+use super::audit::{parse_time, starter};
+use super::cluster;
+use super::inputs::{POLICY_VARIABLE, check_names, files_and_names, named_policy, policy_name};
+use super::{Exit, Failure, Io, cause, named, read_once};
 use crate::audit::cluster::scripts;
 use crate::audit::results::MAX_NOT_UNDERSTOOD;
 use crate::audit::{Objects, Origin, Unread, audit};

@@ -1,0 +1,76 @@
+//! Templates on vSphere that the Machine Config Operator keeps (pure): it imports the release's image and puts
+//! it in the place of the template, under the same name.
+//!
+//! Neither that name nor a node that was made before says what is in it. vCenter does: the operator compares
+//! the product version of the template (machine-config-operator `pkg/controller/bootimage`,
+//! `vsphere_helpers.go`, `swapTemplate` and `createNewVMTemplate`, releases 4.20 to 5.1).
+
+use crate::audit::cluster::image::{Image, WhyNot};
+use crate::audit::results::set::SetKind;
+use crate::audit::results::upkeep::Rule;
+use crate::audit::rows::set::Set;
+use crate::audit::upkeep::candidate::Candidate;
+use crate::audit::upkeep::judge_set;
+use crate::audit::versions::image_versions::Lookup;
+use crate::platform::Platform;
+use skewguard_cluster::cluster::Cluster as Objects;
+
+/// Way to learn it.
+pub(crate) const HELP: &str = "vCenter has the version as the template's product: `govc object.collect -s TEMPLATE summary.config.product.version`";
+
+/// Tells whether the set's template is one that the operator keeps: the set's own, or that of a set which
+/// it selects.
+fn is_kept(set: &Set, lookup: &Lookup<'_>) -> bool {
+    if set.image.platform != Some(Platform::VSphere) || set.image.value.is_none() {
+        return false;
+    }
+    set.upkeep_rule() == Some(Rule::Selected)
+        || (lookup.objects.machine_sets.iter()).any(|other| {
+            let image = lookup.objects.image_of(&other.metadata, &other.source);
+            is_same(&image, &set.image) && {
+                let candidate = Candidate {
+                    kind: SetKind::MachineSet,
+                    set: other,
+                    image: &image,
+                };
+                judge_set(candidate, lookup).upkeep.rule == Rule::Selected
+            }
+        })
+}
+
+fn is_same(a: &Image, b: &Image) -> bool {
+    fn name(image: &Image) -> Option<&str> {
+        image.value.as_deref()?.rsplit('/').next()
+    }
+    a.platform == b.platform && name(a) == name(b) && a.site.agrees(&b.site)
+}
+
+/// The time at which the operator was through with the templates for the cluster's release; `None` while it
+/// is not, and where no condition says so.
+fn updated_at(objects: &Objects) -> Option<&str> {
+    let (history, conditions) = (&objects.history, &objects.conditions);
+    let is_busy = history.is_updating || conditions.is_progressing;
+    let (updated, completed) = (
+        conditions.updated.as_deref()?,
+        history.completed.as_deref()?,
+    );
+    (!is_busy && updated >= completed).then_some(updated)
+}
+
+/// Adds what is known of a template that the operator keeps, and what the operator says of itself; nothing
+/// and `false` for another image.
+pub(crate) fn add(set: &mut Set, lookup: &Lookup<'_>) -> bool {
+    if !is_kept(set, lookup) {
+        return false;
+    }
+    set.is_swapped = true;
+    let since = updated_at(lookup.objects);
+    set.known = since.and_then(|since| lookup.made_since(&set.image, since));
+    if set.known.is_none() {
+        set.image.why_not = Some(WhyNot::Swapped);
+        let says = lookup.objects.conditions.says.iter();
+        set.notes
+            .extend(says.map(|says| format!("MachineConfiguration cluster, {says}")));
+    }
+    true
+}

@@ -1,0 +1,10 @@
+//! The verdict on a set's next node, by the rules that nodes apply (pure).
+
+pub(crate) mod cpu;
+pub(crate) mod evidence;
+pub(crate) mod horizon;
+pub(crate) mod image_judge;
+pub(crate) mod issues;
+pub(crate) mod missing_limit;
+pub(crate) mod own;
+pub(crate) mod verdicts;

@@ -1,0 +1,183 @@
+//! The row of a set (pure): the verdict on what is known of its next node's image, and what helps.
+
+use crate::audit::cluster::image::Image;
+use crate::audit::cluster::stream::OwnImage;
+use crate::audit::remedy::change::Change;
+use crate::audit::remedy::choice::is_behind;
+use crate::audit::remedy::effect::effects;
+use crate::audit::remedy::{Remedy, remedy};
+use crate::audit::results::effect::{Effect, EffectKind};
+use crate::audit::results::set::{KnownBy, SetAudit};
+use crate::audit::rows::set::Set;
+use crate::audit::upkeep;
+use crate::audit::verdict::cpu;
+use crate::audit::verdict::evidence::{Judged, by_what_is_known, guessed, left_open, with_horizon};
+use crate::audit::verdict::horizon::later;
+use crate::audit::verdict::image_judge::Judge;
+use crate::audit::verdict::issues::known_to_fail;
+use crate::audit::verdict::missing_limit::missing_limit;
+use crate::audit::versions::known_version::KnownVersion;
+use crate::verdict::{BootImageStatus, Outcome, PolicyStatus, Reason};
+use skewguard_cluster::cluster::Cluster as Objects;
+
+/// The row of a set, with the verdict on its next node as if the policy enforced, and the policy. `own` are the
+/// cluster's own images that fit.
+pub(crate) fn judge(
+    set: Set,
+    judge: Judge<'_>,
+    own: &[&OwnImage],
+    objects: &Objects,
+    takes_estimates: bool,
+) -> (SetAudit, Option<PolicyStatus>) {
+    let (known, claim) = believed(&set, judge);
+    let set = upkeep::checked(set, known.as_ref(), own, objects);
+    let verdict = by_what_is_known(known.as_ref(), claim.as_ref(), judge);
+    let judged = match known {
+        Some(known) => with_horizon(verdict, known, judge),
+        None => guessed(&set, verdict, claim, judge, takes_estimates, objects),
+    };
+    let missing_limit = missing_limit(&judged.verdict, judge);
+    let (judged, is_unreadable) = with_user_data(judged, &set);
+    let judged = cpu::checked(judged, &set);
+    let remedy = match (&missing_limit, &set.stub) {
+        (_, Some(stub)) if is_unreadable && stub.is_of_spec_2() => {
+            Remedy::elsewhere(stub.conversion())
+        }
+        (Some(limit), _) if !is_unreadable => Remedy::elsewhere(limit.says()),
+        _ if is_unreadable || needs_remedy(&judged, &set, own) => remedy(&set, judge, own, objects),
+        _ => Remedy::default(),
+    };
+    let mut known_issues = known_to_fail(judge, judged.version.as_ref());
+    known_issues.extend(cpu::old_image(&set, judged.version.as_ref()));
+    let policy = judged.verdict.policy.clone();
+    let row = SetAudit {
+        known_issues,
+        missing_limit,
+        ..row(set, judged, remedy, objects)
+    };
+    (row, policy)
+}
+
+/// The version that decides, or else the claim that nothing is decided by: a report, and a node's label while
+/// another node of the image says otherwise, where it would refuse the next node, today or later, or where the
+/// other names a newer one: nobody puts an older image in its place.
+fn believed(set: &Set, judge: Judge<'_>) -> (Option<KnownVersion>, Option<KnownVersion>) {
+    let is_doubtful = |known: &KnownVersion| {
+        let refuses = || {
+            judge.verdict(Some(&known.version)).verdict == Outcome::Refused
+                || later(judge, &known.version).is_some()
+        };
+        let claim = known.claim.as_ref();
+        claim.is_some_and(|claim| known.by == KnownBy::Report || claim.may_be_newer || refuses())
+    };
+    match set.known.clone() {
+        Some(known) if is_doubtful(&known) => (None, Some(known)),
+        known => (known, None),
+    }
+}
+
+/// Adds that the next node stops in the initramfs, where the image's Ignition does not read the user data, and
+/// tells whether that decides: then nothing is allowed. By an estimate alone it is a note.
+fn with_user_data(judged: Judged, set: &Set) -> (Judged, bool) {
+    let found = judged.version.as_ref().zip(set.stub.as_ref());
+    let found = found.filter(|(version, stub)| !set.is_stub_read && stub.is_unreadable(version));
+    let Some((version, stub)) = found else {
+        return (judged, false);
+    };
+    let why = stub.unreadable(Some(version));
+    let decides = stub.is_known() && judged.verdict.verdict != Outcome::Refused;
+    if decides {
+        let message = format!("no node comes up from it: {why}");
+        let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
+        return (Judged { verdict, ..judged }, true);
+    }
+    // A node that joined from the image says otherwise.
+    let mut nodes = set.nodes.iter();
+    let has_joined = nodes.any(|nodes| nodes.version.as_ref() == Some(&version.text));
+    let note = (stub.is_known() || !has_joined).then_some(why);
+    (Judged { note, ..judged }, false)
+}
+
+/// Tells whether there is something to change: also where nothing refuses an image, and the cluster
+/// has a newer one.
+fn needs_remedy(judged: &Judged, set: &Set, own: &[&OwnImage]) -> bool {
+    match (judged.verdict.verdict, &judged.version) {
+        (Outcome::Refused, _) => true,
+        // What a filter chooses nobody can know beforehand.
+        (_, None) => set.image.site.chooser.is_some(),
+        (outcome, Some(version)) => outcome == Outcome::Undetermined && is_behind(version, own),
+    }
+}
+
+/// The whole row: with what the remedy does, and the command and the file for it.
+fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit {
+    let effects = effects(&set, &remedy, objects);
+    let is_bare = |effect: &Effect| effect.effect == EffectKind::NextMachineOnly;
+    let change = remedy
+        .change
+        .or_else(|| Change::of_image(&set, remedy.image.as_deref()?));
+    let change = change.as_ref();
+    let command = change.filter(|_| effects.iter().all(is_bare));
+    let file = change.filter(|_| set.owner.is_some());
+    let (patch, patch_file) = (
+        command.and_then(|change| change.command(&set)),
+        file.and_then(|change| change.file(&set)).map(Box::new),
+    );
+    let Image {
+        pool,
+        platform,
+        architecture,
+        region,
+        stream,
+        field,
+        value,
+        ..
+    } = set.image;
+    let later = judged.later.unwrap_or_default();
+    let kept = set.upkeep.as_ref().and_then(upkeep::note_of);
+    SetAudit {
+        patch,
+        patch_file,
+        pool,
+        platform: platform.map(|platform| platform.id().to_owned()),
+        architecture,
+        region,
+        stream,
+        image_field: field.map(|field| format!("{}{field}", set.path)),
+        image: value,
+        boot_image: judged.version.as_ref().map(BootImageStatus::from),
+        known_by: judged.by,
+        known_from: judged.from,
+        estimate: judged.estimate.map(Box::new),
+        verdict: judged.verdict.verdict,
+        action: judged.verdict.action,
+        reason: judged.verdict.reason,
+        message: judged.verdict.message,
+        refused_from: later.from,
+        refused_until: later.until,
+        refused_from_message: later.message,
+        to_know_by: judged.help.as_ref().and_then(|help| help.script),
+        to_know: judged.help.map(|help| help.says.to_owned()),
+        remedy: remedy.text,
+        want_image: remedy.image,
+        want_version: remedy.version,
+        effect: effects.first().map(|effect| effect.effect),
+        effects,
+        parts: set.parts,
+        inactive: set.is_inactive,
+        members: set.members,
+        replicas: set.replicas,
+        managed: set.managed,
+        upkeep: set.upkeep,
+        made_from_another: set.is_made_from_another,
+        could_be_kept: set.could_be_kept,
+        nodes: set.nodes,
+        nodes_unread: set.nodes_unread,
+        notes: kept
+            .into_iter()
+            .chain(set.notes)
+            .chain(judged.note)
+            .collect(),
+        ..SetAudit::of(set.kind, &set.namespace, set.name)
+    }
+}

@@ -1,0 +1,428 @@
+//! The version of an image, and the object that it is known from (pure).
+//!
+//! The first of these that names a version counts: the images of the cluster's own release, those
+//! that were published for any release, the image's name, joined nodes that were made from it, and
+//! last the reports of refused ones, which are claims. What joined nodes say otherwise is noted.
+
+use crate::audit::cluster::image::{Image, named_architecture};
+use crate::audit::cluster::machine::Machine;
+use crate::audit::cluster::node::Node;
+use crate::audit::cluster::report::Report;
+use crate::audit::cluster::site::Site;
+use crate::audit::cluster::stream::OwnImage;
+use crate::audit::results::set::{KnownBy, SetKind};
+use crate::audit::versions::known_version::{
+    Claim, KnownVersion, by_newest_node, is_other, says_more,
+};
+use crate::audit::versions::published::{self, by_name, by_published};
+use crate::platform::Platform;
+use crate::version::ImageVersion;
+use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::index::Index;
+use skewguard_cluster::moment::Moment;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// The Machines that are made from an image, and what their nodes and reports say of it.
+#[derive(Debug, Default)]
+struct Joined {
+    /// Number of them that are nodes.
+    nodes: usize,
+    by_nodes: Option<KnownVersion>,
+    notes: Vec<String>,
+    /// For each version: how many nodes say it, and the last of these with its place.
+    says: BTreeMap<ImageVersion, (usize, usize, String)>,
+    by_reports: Option<KnownVersion>,
+}
+
+/// The objects, with indexes to look them up by.
+#[derive(Debug)]
+pub(crate) struct Lookup<'a> {
+    pub(crate) objects: &'a Objects,
+    pub(crate) index: Index<'a>,
+    by_image: BTreeMap<(Platform, String), Vec<(&'a Site, &'a Machine)>>,
+    /// Findings by an image and its site: many sets share one.
+    joined: RefCell<BTreeMap<(Platform, String, Site), Rc<Joined>>>,
+    /// The groups of all Machines.
+    groups: BTreeSet<&'static str>,
+}
+
+impl<'a> Lookup<'a> {
+    pub(crate) fn new(objects: &'a Objects) -> Self {
+        let mut by_image: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for machine in &objects.machines {
+            let image = objects.image_of(&machine.metadata, &machine.source);
+            if let (Some(key), Some(site)) = (image.key(), objects.site_of(machine)) {
+                by_image.entry(key).or_default().push((site, machine));
+            }
+        }
+        Self {
+            objects,
+            index: Index::new(objects),
+            by_image,
+            joined: RefCell::default(),
+            groups: objects
+                .machines
+                .iter()
+                .map(|machine| machine.group)
+                .collect(),
+        }
+    }
+
+    /// The Machines of this namespace that an object of this kind and name owns.
+    pub(crate) fn owned_by<'s>(
+        &'s self,
+        kind: SetKind,
+        namespace: &'s str,
+        name: &'s str,
+    ) -> &'s [&'a Machine] {
+        self.index
+            .owned_by(kind.group(), kind.name(), namespace, name)
+    }
+
+    /// Tells whether Machines of this group were read.
+    pub(crate) fn has_machines(&self, group: &str) -> bool {
+        self.groups.contains(group)
+    }
+
+    /// Tells whether Nodes were read: no cluster is without.
+    pub(crate) fn has_nodes(&self) -> bool {
+        !self.objects.nodes.is_empty()
+    }
+
+    /// The joined nodes of these Machines.
+    pub(crate) fn nodes_of<'m>(
+        &self,
+        machines: impl Iterator<Item = &'m Machine>,
+    ) -> Vec<&'a Node> {
+        let nodes = machines.filter_map(|machine| self.index.node_of(machine));
+        nodes.filter(|node| node.has_boot_image()).collect()
+    }
+
+    /// The architecture of these nodes, else of the instances, else of the image, else of all nodes of the
+    /// cluster.
+    pub(crate) fn architecture_of(&self, nodes: &[&Node], image: &Image) -> Option<String> {
+        let own = common(nodes.iter().copied(), |node| node.architecture.as_ref());
+        own.or_else(|| image.instance_architecture.map(str::to_owned))
+            .or_else(|| self.image_architecture(image))
+            .or_else(|| {
+                // Where the release has several, the next node may be of any.
+                let nodes = self
+                    .objects
+                    .nodes
+                    .iter()
+                    .filter(|_| !self.objects.is_multi_arch);
+                common(nodes, |node| node.architecture.as_ref())
+            })
+    }
+
+    /// The architecture of an image by the lists that have it, else by its name.
+    fn image_architecture(&self, image: &Image) -> Option<String> {
+        let value = image.value.as_deref()?;
+        let own = self.named_as(image).map(|own| own.architecture.clone());
+        own.or_else(|| published::architecture_of(image))
+            .or_else(|| named_architecture(value).map(str::to_owned))
+    }
+
+    /// The region of these nodes, else of all of the cluster, else of its Infrastructure.
+    pub(crate) fn region_of(&self, nodes: &[&Node]) -> Option<String> {
+        common(nodes.iter().copied(), |node| node.region.as_ref())
+            .or_else(|| common(self.objects.nodes.iter(), |node| node.region.as_ref()))
+            .or_else(|| self.objects.region.clone())
+    }
+
+    /// The version of an image, as far as it is known.
+    pub(crate) fn image_version(
+        &self,
+        image: &Image,
+        notes: &mut Vec<String>,
+    ) -> Option<KnownVersion> {
+        let listed = self
+            .by_config_map(image)
+            .or_else(|| self.by_release(image))
+            .or_else(|| by_published(image, notes))
+            .or_else(|| self.by_streams(image))
+            .or_else(|| by_name(image));
+        match listed {
+            Some(known) => {
+                let joined = self.joined(image);
+                let nodes = joined.by_nodes.as_ref();
+                let is_better =
+                    |nodes: &&KnownVersion| nodes.claim.is_none() && says_more(nodes, &known);
+                if let Some(nodes) = nodes.filter(is_better) {
+                    return Some(nodes.clone());
+                }
+                notes.extend(self.doubt(image, &known));
+                Some(known)
+            }
+            None => {
+                let joined = self.joined(image);
+                notes.extend_from_slice(&joined.notes);
+                joined
+                    .by_nodes
+                    .as_ref()
+                    .or(joined.by_reports.as_ref())
+                    .cloned()
+            }
+        }
+    }
+
+    /// Joined nodes whose Machines name the image, and which say that they were made from another.
+    fn doubt(&self, image: &Image, known: &KnownVersion) -> Option<String> {
+        let joined = self.joined(image);
+        let others = || {
+            let says = joined.says.iter();
+            says.filter(|(version, _)| is_other(version, &known.version))
+        };
+        let (version, (_, _, name)) = others().max_by_key(|(_, (_, place, _))| *place)?;
+        Some(match others().map(|(_, (count, ..))| count).sum() {
+            1 => format!(
+                "Node {name}, whose Machine names it, says {version}: it was made from another image"
+            ),
+            more => format!(
+                "{more} nodes whose Machines name it say another version, such as Node {name} {version}: they were made from other images"
+            ),
+        })
+    }
+
+    /// The Machines that are made from this image. Where the set does not say its site, and Machines
+    /// of two sites have an image of that name, it may be either: none.
+    fn same_image<'s>(&'s self, image: &'s Image) -> impl Iterator<Item = &'a Machine> + 's {
+        let named = image.key().and_then(|key| self.by_image.get(&key));
+        let of_site = named.into_iter().flatten();
+        let mut of_site = of_site
+            .filter(|(site, _)| image.site.agrees(site))
+            .peekable();
+        let first = of_site.peek().map(|(site, _)| site);
+        let is_one = first.is_none_or(|first| of_site.clone().all(|(site, _)| site.agrees(first)));
+        of_site.filter(move |_| is_one).map(|(_, machine)| *machine)
+    }
+
+    /// Tells whether a node joined that was made from this image, of this version, with the user data of a Secret.
+    pub(crate) fn has_joined_by(
+        &self,
+        image: &Image,
+        (namespace, secret): (&str, &str),
+        version: &ImageVersion,
+    ) -> bool {
+        let is_it = |machine: &&Machine| {
+            machine.metadata.namespace == namespace && machine.source.secret() == Some(secret)
+        };
+        let nodes = self.nodes_of(self.same_image(image).filter(is_it));
+        nodes.into_iter().any(|node| {
+            let says = self.objects.version_of(node);
+            says.is_none_or(|(says, _)| !is_other(&says, version))
+        })
+    }
+
+    /// The version by the nodes of Machines that were made from this image after a time.
+    pub(crate) fn made_since(&self, image: &Image, since: &str) -> Option<KnownVersion> {
+        let machines = self.same_image(image);
+        let since = Moment::parse(since)?;
+        let newer = machines.filter(|machine| machine.metadata.created > Some(since));
+        let nodes = self.nodes_of(newer);
+        by_newest_node(self.objects, nodes.into_iter(), &mut Vec::new())
+    }
+
+    /// Number of joined nodes that are made from this image.
+    pub(crate) fn joined_from(&self, image: &Image) -> usize {
+        self.joined(image).nodes
+    }
+
+    fn joined(&self, image: &Image) -> Rc<Joined> {
+        let Some((platform, name)) = image.key() else {
+            return Rc::default();
+        };
+        let key = (platform, name, image.site.clone());
+        if let Some(known) = self.joined.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let nodes = self.nodes_of(self.same_image(image));
+        let mut joined = Joined {
+            nodes: nodes.len(),
+            by_reports: self.by_reports(image),
+            ..Joined::default()
+        };
+        for (place, node) in nodes.iter().enumerate() {
+            if let Some((version, _)) = self.objects.version_of(node) {
+                let says = joined.says.entry(version).or_default();
+                *says = (says.0 + 1, place, node.metadata.name.clone());
+            }
+        }
+        joined.by_nodes = by_newest_node(self.objects, nodes.into_iter(), &mut joined.notes);
+        let joined = Rc::new(joined);
+        self.joined.borrow_mut().insert(key, Rc::clone(&joined));
+        joined
+    }
+
+    /// A claim: anybody who has the bootstrap identity can make a report.
+    fn by_reports(&self, image: &Image) -> Option<KnownVersion> {
+        let reports = self
+            .same_image(image)
+            .filter_map(|machine| self.report_of(machine));
+        let newest = reports.max_by(|a, b| a.metadata.created.cmp(&b.metadata.created))?;
+        let version = ImageVersion::parse(newest.version.as_deref()?);
+        let name = &newest.metadata.name;
+        let says = format!("BootImageReport {name} alone says {version}, and a report is a claim");
+        let from = format!("BootImageReport {name}, a claim of the node's");
+        Some(KnownVersion {
+            claim: Some(Claim {
+                says,
+                may_be_newer: true,
+            }),
+            ..KnownVersion::new(version, KnownBy::Report, from)
+        })
+    }
+
+    /// The report that this Machine's node made before it could join: a node that joined says itself what
+    /// it was made from. If several reports fit, they must agree on the version.
+    fn report_of(&self, machine: &Machine) -> Option<&'a Report> {
+        if self.index.has_joined(machine) {
+            return None;
+        }
+        let aliases = self.index.aliases_of(machine);
+        let mut reports = self.index.reports_by(&aliases).into_iter();
+        let first = reports.next()?;
+        reports
+            .all(|other| other.version == first.version)
+            .then_some(first)
+    }
+
+    fn by_config_map(&self, image: &Image) -> Option<KnownVersion> {
+        let value = image.value.as_deref()?;
+        let own = self.own_images(image).find(|own| own.is_named_by(value))?;
+        Some(KnownVersion::new(
+            own.version(),
+            KnownBy::ConfigMap,
+            format!("ConfigMap coreos-bootimages, {}", own.place()),
+        ))
+    }
+
+    /// The version of the image that the Machine of a joined node names, where a list or its name
+    /// says it: what a Machine names does not change, while templates and nodes may.
+    pub(crate) fn named_by(&self, machine: &Machine, node: &Node) -> Option<ImageVersion> {
+        let image = Image {
+            architecture: node.architecture.clone(),
+            ..self.objects.image_of(&machine.metadata, &machine.source)
+        };
+        let known = self
+            .by_config_map(&image)
+            .or_else(|| by_published(&image, &mut Vec::new()))
+            .or_else(|| self.by_streams(&image))
+            .or_else(|| by_name(&image))?;
+        Some(known.version)
+    }
+
+    /// Region and architecture of the cluster's own image that the field names, where these are not the next
+    /// machine's.
+    pub(crate) fn elsewhere(&self, image: &Image) -> Option<String> {
+        self.named_as(image).map(OwnImage::place)
+    }
+
+    /// The cluster's own image that the field names, of whatever region and architecture.
+    fn named_as(&self, image: &Image) -> Option<&'a OwnImage> {
+        let value = image.value.as_deref()?;
+        let is_named =
+            |own: &&OwnImage| Some(own.platform) == image.platform && own.is_named_by(value);
+        self.objects.own_images.iter().find(is_named)
+    }
+
+    /// The stream metadata of other releases, as a person named it.
+    fn by_streams(&self, image: &Image) -> Option<KnownVersion> {
+        let value = image.value.as_deref()?;
+        let (file, own) = self
+            .objects
+            .streams
+            .iter()
+            .find(|(_, own)| own.is_named_by(value) && own.fits(image))?;
+        Some(KnownVersion::new(
+            own.version(),
+            KnownBy::StreamMetadata,
+            format!("stream metadata in {file}, {}", own.place()),
+        ))
+    }
+
+    /// The image that the cluster's release brings (bare metal, `install_coreos`), where the
+    /// Provisioning object names no other.
+    fn by_release(&self, image: &Image) -> Option<KnownVersion> {
+        let has_own_images = self.objects.provisioning.as_ref()?.has_own_images();
+        if !image.is_of_release || has_own_images {
+            return None;
+        }
+        let releases: BTreeSet<Option<String>> = self
+            .images_for(image)
+            .into_iter()
+            .map(|own| Some(own.release.clone()))
+            .collect();
+        Some(KnownVersion::new(
+            ImageVersion::parse(&one_of(releases)?),
+            KnownBy::ConfigMap,
+            "ConfigMap coreos-bootimages: install_coreos takes the release's own image",
+        ))
+    }
+
+    /// Images of the set's stream; where no image is said to be of that stream, those of all.
+    pub(crate) fn images_for(&self, image: &Image) -> Vec<&'a OwnImage> {
+        let all: Vec<&OwnImage> = self.own_images(image).collect();
+        let of_stream: Vec<&OwnImage> = all
+            .iter()
+            .copied()
+            .filter(|own| own.stream == image.stream)
+            .collect();
+        if of_stream.is_empty() { all } else { of_stream }
+    }
+
+    /// Plan and generation of the image, where the cluster's release has one of the same product: what
+    /// the release says of it counts more than what its name looks like.
+    pub(crate) fn own_offer(&self, image: &Image) -> Option<String> {
+        let product = |urn: &str| Some(urn.rsplit_once(':')?.0.to_ascii_lowercase());
+        let named = product(
+            image
+                .value
+                .as_deref()
+                .filter(|_| image.platform == Some(Platform::Azure))?,
+        )?;
+        let is_it =
+            |own: &&OwnImage| own.image.as_deref().and_then(product).as_ref() == Some(&named);
+        self.objects
+            .own_images
+            .iter()
+            .filter(|own| own.platform == Platform::Azure)
+            .find(is_it)
+            .and_then(|own| own.offer.clone())
+    }
+
+    /// The images of the cluster's own release that could replace this one.
+    fn own_images(&self, image: &Image) -> impl Iterator<Item = &'a OwnImage> {
+        self.objects
+            .own_images
+            .iter()
+            .filter(move |own| own.fits(image))
+    }
+
+    /// The version of every node, and its name.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = (&'a str, Option<ImageVersion>)> {
+        self.objects.nodes.iter().map(|node| {
+            let version = self.objects.version_of(node);
+            (&*node.metadata.name, version.map(|(version, _)| version))
+        })
+    }
+}
+
+/// The value that all of these nodes have, where they say the same.
+fn common<'n, T: Ord + Clone + 'n>(
+    nodes: impl Iterator<Item = &'n Node>,
+    what: impl Fn(&'n Node) -> Option<&'n T>,
+) -> Option<T> {
+    one_of(nodes.map(|node| what(node).cloned()).collect())
+}
+
+/// The one element, where there is one.
+fn one_of<T: Ord>(all: BTreeSet<Option<T>>) -> Option<T> {
+    if all.len() == 1 {
+        all.into_iter().next().flatten()
+    } else {
+        None
+    }
+}

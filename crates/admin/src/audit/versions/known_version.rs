@@ -1,0 +1,129 @@
+//! A version, and the object that it is known from; what nodes of one image say of it (pure).
+
+use crate::audit::cluster::node::Node;
+use crate::audit::operator::skew::is_older;
+use crate::audit::results::set::KnownBy;
+use crate::version::{ImageVersion, Scheme, compare_rhel};
+use skewguard_cluster::cluster::Cluster as Objects;
+use std::cmp::Ordering;
+
+/// A version, and how it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KnownVersion {
+    pub(crate) version: ImageVersion,
+    pub(crate) by: KnownBy,
+    pub(crate) from: String,
+    /// Reason why nobody is refused for it, in words: a report alone says it, or another node of the same
+    /// image contradicts.
+    pub(crate) claim: Option<Claim>,
+}
+
+/// A claim that nothing bears out, or that another one contradicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// In words.
+    pub(crate) says: String,
+    /// Nothing says that the image is as old: it is not taken for the oldest one in use.
+    pub(crate) may_be_newer: bool,
+}
+
+impl KnownVersion {
+    pub(crate) fn new(version: ImageVersion, by: KnownBy, from: impl Into<String>) -> Self {
+        Self {
+            version,
+            by,
+            from: from.into(),
+            claim: None,
+        }
+    }
+
+    /// Tells whether it is one that Red Hat publishes.
+    pub(crate) fn is_published(&self) -> bool {
+        matches!(
+            self.by,
+            KnownBy::ConfigMap | KnownBy::Published | KnownBy::StreamMetadata
+        )
+    }
+}
+
+/// The version that the newest of these nodes says. The older ones may have been made before the field was
+/// given another image.
+pub(crate) fn by_newest_node<'a>(
+    objects: &Objects,
+    nodes: impl Iterator<Item = &'a Node>,
+    notes: &mut Vec<String>,
+) -> Option<KnownVersion> {
+    let mut labelled: Vec<_> = nodes
+        .filter_map(|node| Some((node, objects.version_of(node)?)))
+        .collect();
+    labelled.sort_by(|(a, _), (b, _)| a.age().cmp(&b.age()));
+    let (newest, (version, by)) = labelled.pop()?;
+    let name = &newest.metadata.name;
+    let says = labelled
+        .iter()
+        .map(|(node, (version, _))| (&*node.metadata.name, version));
+    let others = says.clone().filter(|(_, other)| **other != version).count();
+    if others > 0 {
+        notes.push(format!(
+            "of the nodes made from it, {others} {} another version: what the field names was replaced, or a label is wrong",
+            if others == 1 { "says" } else { "say" }
+        ));
+    }
+    // A node labels itself; an aleph file was read by a person.
+    let claim = match by {
+        KnownBy::Aleph => None,
+        _ => contradiction((name, &version), says),
+    };
+    let more = match labelled.len() - others {
+        0 => String::new(),
+        same => format!(" and {same} more"),
+    };
+    let from = match by {
+        KnownBy::Aleph => format!("the aleph of Node {name}{more}"),
+        _ => format!("Node {name}{more}"),
+    };
+    Some(KnownVersion {
+        claim,
+        ..KnownVersion::new(version, by, from)
+    })
+}
+
+/// Nodes of the same image that say another version than this one.
+pub(crate) fn contradiction<'a>(
+    (name, version): (&str, &ImageVersion),
+    all: impl DoubleEndedIterator<Item = (&'a str, &'a ImageVersion)> + Clone,
+) -> Option<Claim> {
+    let others = all.filter(|(_, other)| *other != version);
+    let (other, says) = others.clone().next_back()?;
+    let more = match others.clone().count() {
+        1 => String::new(),
+        all => format!(", and {} more say another", all - 1),
+    };
+    let mut newer = others.filter(|(_, other)| is_older(version, other));
+    Some(Claim {
+        says: format!(
+            "Node {name} says {version}, and Node {other}, made from the same image, {says}{more}"
+        ),
+        may_be_newer: newer.next().is_some(),
+    })
+}
+
+/// Tells whether a node's version is that of the name, and says more than the name does: names of files
+/// and of marketplaces may say the OCP release alone.
+pub(crate) fn says_more(node: &KnownVersion, named: &KnownVersion) -> bool {
+    named.by == KnownBy::ImageName
+        && named.version.scheme == Scheme::ImageName
+        && node.version.is_known()
+        && !is_other(&node.version, &named.version)
+}
+
+/// Tells whether one image cannot have both versions. What one of them does not say, it may have.
+pub(crate) fn is_other(a: &ImageVersion, b: &ImageVersion) -> bool {
+    let differ = a.ocp.zip(b.ocp).is_some_and(|(a, b)| a != b)
+        || (a.build_date.as_ref().zip(b.build_date.as_ref())).is_some_and(|(a, b)| a != b);
+    differ
+        || a.rhel
+            .zip(b.rhel)
+            .and_then(|(a, b)| compare_rhel(a, b))
+            .is_some_and(|order| order != Ordering::Equal)
+}

@@ -1,0 +1,8 @@
+//! Versions of images, and what they are known from (pure).
+
+pub(crate) mod estimate;
+pub(crate) mod image_versions;
+pub(crate) mod known_version;
+pub(crate) mod lookup_help;
+pub(crate) mod published;
+pub(crate) mod why_not;
