@@ -3,6 +3,7 @@
 
 use crate::files::staged::Staged;
 use crate::kinds::agent::Agent;
+use crate::kinds::cluster_version::History;
 use crate::kinds::event::Event;
 use crate::kinds::fips::Fips;
 use crate::kinds::health_check::HealthCheck;
@@ -12,16 +13,15 @@ use crate::kinds::infrastructure::VSphere;
 use crate::kinds::karpenter::Karpenter;
 use crate::kinds::kind::Purpose;
 use crate::kinds::machine::{Machine, Source};
+use crate::kinds::machine_configuration::{BootImageConditions, ClusterSkew, ManagedBootImages};
 use crate::kinds::machine_set::MachineSet;
 use crate::kinds::metadata::{Condition, Identity, Metadata};
 use crate::kinds::node::Node;
 use crate::kinds::node_pool::NodePool;
 use crate::kinds::others::Others;
+use crate::kinds::provisioning::Provisioning;
 use crate::kinds::report::Report;
 use crate::kinds::request::CertificateRequest;
-use crate::kinds::settings::{
-    BootImageConditions, ClusterSkew, History, ManagedBootImages, Provisioning,
-};
 use crate::kinds::site::Site;
 use crate::kinds::stream::OwnImage;
 use crate::kinds::target;

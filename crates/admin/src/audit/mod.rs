@@ -32,7 +32,7 @@ use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
 use cluster::machine::Machine;
 use cluster::node::Node;
-use cluster::{settings, target};
+use cluster::{machine_configuration, target};
 use operator::skew;
 use results::upkeep::{NEWEST, READ};
 use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary};
@@ -94,7 +94,7 @@ pub(crate) fn audit(
         oldest_birth: skew::oldest_birth(born.collect()),
         cluster,
         managed_boot_images: managed
-            .map(settings::ManagedBootImages::modes)
+            .map(machine_configuration::ManagedBootImages::modes)
             .unwrap_or_default(),
         births: births::births(&lookup, policy_input, update),
         update: update.map(str::to_owned),
@@ -244,7 +244,7 @@ fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
         .chain(unknown)
         .chain(operator)
         .chain(newer)
-        .chain(settings::complaints(&objects.operators))
+        .chain(operator::complaints(&objects.operators))
         .chain(left_out(objects))
         .collect()
 }

@@ -1,6 +1,7 @@
 //! Keeps what is needed of an object, by its kind: one function for each (pure). Each returns the fields
 //! of another type, in words.
 
+use super::cluster_version::Version;
 use super::event::Event;
 use super::fips::ConfigPool;
 use super::groups::*;
@@ -9,11 +10,11 @@ use super::infrastructure::Infrastructure;
 use super::karpenter::{EC2, HOSTED_CLASS, NodeClaim, Pool};
 use super::kind::Purpose;
 use super::machine::{Machine, of_both_versions};
+use super::machine_configuration::{BootImageConditions, Configuration};
 use super::machine_set::MachineSet;
 use super::metadata::{Condition, Metadata, conditions};
 use super::report::Report;
 use super::request::CertificateRequest;
-use super::settings::{BootImageConditions, Configuration, Version};
 use super::stream::{OWN_IMAGES, own_images};
 use super::user_data::Authorities;
 use crate::cluster::Cluster;

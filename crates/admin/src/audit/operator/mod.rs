@@ -9,7 +9,9 @@ use crate::operator::{self, Mismatch, Operator, OperatorLimits, OperatorSettings
 use crate::policy::{Bound, Limit, Mode, Policy, choose};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, Scheme, compare_rhel};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::metadata::Condition;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// Their differences, and a doubt: the operator's limits for this release are not known.
 pub(crate) fn differences(
@@ -260,4 +262,26 @@ pub(crate) fn operator_settings(objects: &Objects) -> Result<OperatorSettings, S
         pools,
         default_stream: objects.default_stream.clone(),
     })
+}
+
+/// Conditions of ClusterOperator `machine-config` that stand against an update, in words.
+pub(crate) fn complaints(operators: &BTreeMap<String, Vec<Condition>>) -> Vec<String> {
+    let wanted = [
+        ("Degraded", "True"),
+        ("Upgradeable", "False"),
+        ("Available", "False"),
+    ];
+    let all = operators.get("machine-config").into_iter().flatten();
+    let against = all.filter(|found| wanted.contains(&(&*found.kind, &*found.status)));
+    let says = |found: &Condition| {
+        let Condition {
+            kind,
+            status,
+            reason,
+            message,
+            ..
+        } = found;
+        format!("ClusterOperator machine-config, {kind}={status} ({reason}): {message}")
+    };
+    against.map(says).collect()
 }

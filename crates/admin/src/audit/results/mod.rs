@@ -18,7 +18,7 @@ use birth::BirthAudit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use set::{NodeCount, SetAudit, SetKind};
-pub(crate) use skewguard_cluster::kinds::settings::ClusterSkew;
+pub(crate) use skewguard_cluster::kinds::machine_configuration::ClusterSkew;
 pub(crate) use skewguard_cluster::names::{full_name, some_of};
 pub(crate) use skewguard_cluster::unread::{MAX_NOT_UNDERSTOOD, Unread};
 use std::collections::{BTreeMap, BTreeSet};

@@ -11,8 +11,9 @@ pub(crate) mod candidate;
 pub(crate) mod swapped;
 pub(crate) mod upkeep_rules;
 
+use crate::audit::cluster::cluster_version::History;
 use crate::audit::cluster::groups::MACHINE_API;
-use crate::audit::cluster::settings::{Degraded, History};
+use crate::audit::cluster::machine_configuration::Degraded;
 use crate::audit::cluster::stream::OwnImage;
 use crate::audit::operator::skew;
 use crate::audit::results::set::SetKind;
@@ -363,5 +364,10 @@ const CONVERTS: OcpMinor = OcpMinor {
 /// The command with which the cluster keeps the images of all sets of this kind.
 pub(crate) fn keep_command(kind: SetKind, objects: &Objects) -> Option<String> {
     let resource = kind_table::row(MACHINE_API, kind.name())?.plural;
-    objects.managed.as_ref()?.command(MACHINE_API, resource)
+    let patch = objects.managed.as_ref()?.patch(MACHINE_API, resource);
+    let patch = patch.to_string();
+    let is_plain = patch
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~') && byte != b'\'');
+    is_plain.then(|| format!("oc patch machineconfiguration cluster --type merge -p '{patch}'"))
 }

@@ -2,7 +2,7 @@
 
 use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::cluster::image::Image;
-use crate::audit::cluster::settings::Provisioning;
+use crate::audit::cluster::provisioning::Provisioning;
 use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::audit::upkeep::amis;

@@ -1,11 +1,10 @@
-//! A cluster's own settings of boot images: MachineConfiguration and Provisioning (pure).
+//! MachineConfiguration `cluster` (pure): which boot images the cluster keeps, and what it takes for the oldest.
 
 use super::groups::MACHINE_API;
 use super::metadata::{Condition, condition, conditions};
-use crate::lenient::{self, Raw, is_there};
+use crate::lenient::{self, Raw};
 use crate::moment::Moment;
 use crate::text::KEPT_MAX;
-use crate::version::{OcpMinor, Release};
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -49,133 +48,6 @@ fn skew<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ClusterSkew
         ocp_version: status.ocp_version,
         older_in_use: None,
     }))
-}
-
-/// ClusterVersion `version` (openshift/api `config/v1`, 4.22).
-#[derive(Debug, Default, Deserialize)]
-pub struct Version {
-    #[serde(rename = "status.desired.version")]
-    pub release: Option<String>,
-    #[serde(rename = "status.desired.architecture")]
-    pub architecture: String,
-    #[serde(rename = "spec.clusterID")]
-    pub cluster_id: Option<String>,
-    /// The newest first.
-    #[serde(rename = "status.history")]
-    history: Vec<Update>,
-    #[serde(rename = "status.availableUpdates")]
-    available: Vec<Update>,
-    #[serde(rename = "status.conditionalUpdates")]
-    conditional: Vec<Update>,
-}
-
-/// An update that was, or one that is offered, also under conditions.
-#[derive(Debug, Deserialize)]
-struct Update {
-    state: String,
-    #[serde(rename = "version|release.version")]
-    version: Option<String>,
-    completion_time: Option<String>,
-}
-
-impl Update {
-    fn is_completed(&self) -> bool {
-        self.state == "Completed"
-    }
-}
-
-impl Version {
-    /// The release of the next update: of the one that is under way, else the newest that is offered.
-    pub fn next_update(&self) -> Option<String> {
-        let is_installed = self.history.iter().any(Update::is_completed);
-        if let Some(current) = self.history.first()
-            && is_installed
-            && current.state == "Partial"
-        {
-            return current.version.clone();
-        }
-        let offered = self.available.iter().chain(&self.conditional);
-        let offered = offered.filter_map(|update| update.version.as_ref());
-        let offered: Vec<(Release, &String)> = offered
-            .filter_map(|version| Some((version.parse().ok()?, version)))
-            .collect();
-        // Of candidates for one release the operator lists the newest first.
-        let newest = offered
-            .into_iter()
-            .rev()
-            .max_by_key(|(release, _)| *release);
-        newest.map(|(_, version)| version.clone())
-    }
-
-    /// The releases that the cluster has had.
-    pub fn history(&self) -> History {
-        let all = &self.history;
-        let version = |update: &Update| update.version.clone();
-        let newest = all.first();
-        let is_it = |newest: &&Update| newest.is_completed() && newest.version == self.release;
-        let over = newest.filter(is_it);
-        let before = all.iter().find(|update| update.is_completed());
-        let oldest = all.iter().rfind(|update| update.is_completed());
-        History {
-            installed: oldest.or(all.last()).and_then(version),
-            running: match before {
-                Some(before) if over.is_none() => version(before),
-                _ => self.release.clone(),
-            },
-            is_updating: newest.is_some() && over.is_none(),
-            completed: over.and_then(|newest| newest.completion_time.clone()),
-        }
-    }
-}
-
-/// The releases that a cluster has had, by ClusterVersion `version`.
-#[derive(Debug, Default)]
-pub struct History {
-    /// The release that it was installed as (machine-config-operator, `GetOCPInstallVersion`: the
-    /// oldest that was completed).
-    pub installed: Option<String>,
-    /// The release whose operators run: of an update under way, the one before.
-    pub running: Option<String>,
-    /// When the update to the cluster's release was over; absent while one is under way.
-    pub completed: Option<String>,
-    pub is_updating: bool,
-}
-
-impl History {
-    /// The minor release whose operators run.
-    pub fn running_minor(&self) -> Option<OcpMinor> {
-        Some(self.running.as_ref()?.parse::<Release>().ok()?.minor)
-    }
-}
-
-/// `Provisioning` of metal3.io: from where bare metal hosts get their image, instead of what comes with the
-/// release (cluster-baremetal-operator, `ProvisioningSpec`).
-#[derive(Debug, Default, Deserialize)]
-pub struct Provisioning {
-    #[serde(
-        rename = "spec.provisioningOSDownloadURL",
-        deserialize_with = "is_there"
-    )]
-    has_disk: bool,
-    #[serde(rename = "spec.preProvisioningOSDownloadURLs")]
-    live: BTreeMap<String, String>,
-}
-
-impl Provisioning {
-    /// The fields that name images.
-    pub fn image_fields(&self) -> Vec<&'static str> {
-        let has_live = self.live.values().any(|url| !url.is_empty());
-        let fields = [
-            (self.has_disk, "spec.provisioningOSDownloadURL"),
-            (has_live, "spec.preProvisioningOSDownloadURLs"),
-        ];
-        let named = fields.into_iter().filter(|(is_named, _)| *is_named);
-        named.map(|(_, field)| field).collect()
-    }
-
-    pub fn has_own_images(&self) -> bool {
-        !self.image_fields().is_empty()
-    }
 }
 
 /// MachineConfiguration `cluster`.
@@ -245,20 +117,15 @@ impl ManagedBootImages {
         self.managers.iter().filter(is_one)
     }
 
-    /// The command with which the cluster keeps the images of all objects of a resource, and of the
-    /// others as before: a merge patch replaces the list as a whole.
-    pub fn command(&self, group: &str, resource: &str) -> Option<String> {
+    /// The merge patch by which the cluster keeps the images of all objects of a resource, and of the
+    /// others as before: it replaces the list as a whole.
+    pub fn patch(&self, group: &str, resource: &str) -> Value {
         let is_other = |entry: &&Value| !lenient::known::<Manager>(entry).is_of(group, resource);
         let others = self.entries.0.iter().filter(is_other).cloned();
         let new =
             json!({ "resource": resource, "apiGroup": group, "selection": { "mode": "All" } });
         let managers: Vec<Value> = others.chain([new]).collect();
-        let patch = json!({ "spec": { "managedBootImages": { "machineManagers": managers } } });
-        let patch = patch.to_string();
-        let is_plain = patch
-            .bytes()
-            .all(|byte| matches!(byte, b' '..=b'~') && byte != b'\'');
-        is_plain.then(|| format!("oc patch machineconfiguration cluster --type merge -p '{patch}'"))
+        json!({ "spec": { "managedBootImages": { "machineManagers": managers } } })
     }
 
     /// Tells whether an object with these labels is among them; `None` where that is not known.
@@ -371,28 +238,6 @@ impl Degraded {
     }
 }
 
-/// Conditions of ClusterOperator `machine-config` that stand against an update, in words.
-pub fn complaints(operators: &BTreeMap<String, Vec<Condition>>) -> Vec<String> {
-    let wanted = [
-        ("Degraded", "True"),
-        ("Upgradeable", "False"),
-        ("Available", "False"),
-    ];
-    let all = operators.get("machine-config").into_iter().flatten();
-    let against = all.filter(|found| wanted.contains(&(&*found.kind, &*found.status)));
-    let says = |found: &Condition| {
-        let Condition {
-            kind,
-            status,
-            reason,
-            message,
-            ..
-        } = found;
-        format!("ClusterOperator machine-config, {kind}={status} ({reason}): {message}")
-    };
-    against.map(says).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -434,10 +279,10 @@ mod tests {
             { "resource": "machinesets", "apiGroup": "cluster.x-k8s.io", "selection": { "mode": "All" } } ] } } });
         let managed: ManagedBootImages = lenient::known(&object);
         assert_eq!(
-            managed.command(MACHINE_API, "machinesets").unwrap(),
-            "oc patch machineconfiguration cluster --type merge -p '{\"spec\":{\"managedBootImages\":{\"machineManagers\":[\
-             {\"apiGroup\":\"cluster.x-k8s.io\",\"resource\":\"machinesets\",\"selection\":{\"mode\":\"All\"}},\
-             {\"apiGroup\":\"machine.openshift.io\",\"resource\":\"machinesets\",\"selection\":{\"mode\":\"All\"}}]}}}'"
+            managed.patch(MACHINE_API, "machinesets"),
+            json!({ "spec": { "managedBootImages": { "machineManagers": [
+                { "apiGroup": "cluster.x-k8s.io", "resource": "machinesets", "selection": { "mode": "All" } },
+                { "apiGroup": "machine.openshift.io", "resource": "machinesets", "selection": { "mode": "All" } }] } } })
         );
         let labels = BTreeMap::new();
         assert_eq!(
