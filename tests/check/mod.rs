@@ -3,6 +3,7 @@
 mod appended;
 mod bad_input;
 mod boot_image;
+mod fault;
 mod offline;
 mod output;
 mod root;

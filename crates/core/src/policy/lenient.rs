@@ -58,9 +58,10 @@ pub(super) fn not_understood(at: &Located<'_>) -> String {
     format!("{} is not understood ({})", at.path, at.shown())
 }
 
-/// A field that this release does not know.
+/// A field that this release does not know, or a condition that is null: without it more nodes
+/// would be meant.
 pub(super) fn unknown(object: &Object<'_>) -> Option<String> {
-    let key = object.unknown().next()?;
+    let key = object.unknown().chain(object.nulls()).next()?;
     Some(format!(
         "{} is not known to this version of skewguard",
         key.path

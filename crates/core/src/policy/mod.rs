@@ -85,6 +85,8 @@ pub struct Limit {
     pub unclear: Vec<&'static str>,
     /// The fields that set a rule, each with its bound, in the order of [`fields::LIMIT`].
     pub rules: Vec<(&'static str, Setting<Bound>)>,
+    /// The paths of fields that this release does not know: rules of a newer one, perhaps.
+    pub unknown: Vec<String>,
 }
 
 impl Limit {

@@ -231,6 +231,7 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Limit {
             .filter_map(|(field, is_unclear)| is_unclear.then_some(field))
             .collect(),
         rules: rules(&limit, warnings),
+        unknown: limit.unknown().map(|key| key.path).collect(),
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::API_VERSION;
 use crate::policy::{Limit, LimitRelease, Mode, OnUndetermined, Policy, Undecided, choose_for};
-use crate::version::{ImageVersion, Release};
+use crate::version::Release;
 
 /// Decides. The first state that matches gives verdict, reason and action.
 pub fn decide(facts: &Facts) -> Verdict {
@@ -40,7 +40,7 @@ pub fn decide(facts: &Facts) -> Verdict {
     });
     let limit = choice.as_ref().ok().copied().flatten();
     let findings = findings(judging, limit, node);
-    let decision = decision(facts, policy, choice, subject, &findings);
+    let decision = decision(facts, policy, choice, node, &findings);
     Verdict {
         api_version: API_VERSION.to_owned(),
         kind: "BootImageVerdict".to_owned(),
@@ -148,7 +148,7 @@ fn decision(
     facts: &Facts,
     policy: Option<&Policy>,
     choice: Result<Option<&Limit>, String>,
-    subject: Subject<'_>,
+    node: Node<'_>,
     findings: &[Finding],
 ) -> Decision {
     let word = facts.r#override.map(|given| given.value);
@@ -194,10 +194,10 @@ fn decision(
             let_through,
         };
     }
-    if let Some(message) = within_limits(subject, findings) {
+    if let Some(message) = within_limits(node.subject, findings) {
         return Decision::proceed(Outcome::Allowed, Reason::WithinLimits, message);
     }
-    undetermined(facts, policy, choice, subject, findings)
+    undetermined(facts, policy, choice, node, findings)
 }
 
 fn action(blocks: bool) -> Action {
@@ -212,9 +212,10 @@ fn undetermined(
     facts: &Facts,
     policy: Option<&Policy>,
     choice: Result<Option<&Limit>, String>,
-    subject: Subject<'_>,
+    node: Node<'_>,
     findings: &[Finding],
 ) -> Decision {
+    let subject = node.subject;
     let open = |reason, message: String| Decision::proceed(Outcome::Undetermined, reason, message);
     if let PolicyInput::Invalid { path, error, .. } = &facts.policy {
         return open(Reason::PolicyInvalid, format!("{path}: {error}"));
@@ -229,11 +230,18 @@ fn undetermined(
         Ok(limit) => limit,
         Err(message) => return open(Reason::LimitUndecided, message),
     };
-    if limit.is_none() {
+    let Some(limit) = limit else {
         let (reason, message) = no_limit(&facts.target);
         return open(reason, message);
-    }
+    };
+    // `onUndetermined` is for an image that cannot be judged. The agent is as old as the image: the
+    // first rule that it does not know would stop every scale-up.
+    let of_image = rules::image_is_at_fault(limit, node);
     let (reason, message) = match subject.version {
+        _ if !of_image => (
+            Reason::NoRuleEvaluated,
+            rules::other_fault(limit, node, findings),
+        ),
         None => (
             Reason::BootImageUnknown,
             "no source on this node names the boot image".to_owned(),
@@ -244,7 +252,10 @@ fn undetermined(
         ),
         Some(version) => (
             Reason::NoRuleEvaluated,
-            not_evaluated(subject, version, findings),
+            format!(
+                "{} version {version} says too little for any rule about it",
+                subject.name()
+            ),
         ),
     };
     if facts.target == TargetInput::Absent {
@@ -253,9 +264,10 @@ fn undetermined(
             format!("the target is unknown, and {message}"),
         );
     }
-    let refuse = policy.is_some_and(|policy| {
-        policy.on_undetermined == OnUndetermined::Refuse && let_through(facts, policy).is_none()
-    });
+    let refuse = of_image
+        && policy.is_some_and(|policy| {
+            policy.on_undetermined == OnUndetermined::Refuse && let_through(facts, policy).is_none()
+        });
     Decision {
         action: action(refuse),
         ..open(reason, message)
@@ -278,25 +290,6 @@ fn no_limit(target: &TargetInput) -> (Reason, String) {
                 .to_owned(),
         ),
     }
-}
-
-/// Says why no rule of the limit could be evaluated.
-fn not_evaluated(subject: Subject<'_>, version: &ImageVersion, findings: &[Finding]) -> String {
-    let mut rules = findings
-        .iter()
-        .map(|finding| finding.rule)
-        .filter(|rule| *rule != Reason::KnownIssue)
-        .peekable();
-    if rules.peek().is_none() {
-        return "the limit for this node has no rules".to_owned();
-    }
-    if rules.all(|rule| rule.about() == About::Machine) {
-        return "the machine properties that the limit needs are unknown".to_owned();
-    }
-    format!(
-        "{} version {version} says too little for any rule about it",
-        subject.name()
-    )
 }
 
 /// Reason why a refusal would not block. `None` where it would: the mode in force is `Enforce`, the policy

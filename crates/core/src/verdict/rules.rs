@@ -2,10 +2,11 @@
 
 mod bound;
 
+use super::words::About;
 use super::{Finding, Judged, Machine, Reason, RuleResult};
 use crate::policy::{Bound, Circumstances, Limit, Setting};
 use crate::text;
-use crate::version::{ImageVersion, Release};
+use crate::version::{ImageVersion, OsFamily, Release};
 pub(super) use bound::{Asker, one_of};
 
 /// Longest text of a finding, in characters.
@@ -65,6 +66,58 @@ pub(super) fn apply(limit: &Limit, node: Node<'_>) -> Vec<Finding> {
         })
     };
     limit.rules.iter().filter_map(finding).collect()
+}
+
+/// Tells whether what is known of the image, and nothing else, keeps a rule of its own family from
+/// being evaluated.
+pub(super) fn image_is_at_fault(limit: &Limit, node: Node<'_>) -> bool {
+    let bounds = limit
+        .rules
+        .iter()
+        .filter_map(|(_, bound)| bound.as_ref().ok());
+    let mut of_image = bounds.filter(|bound| !bound.is_about_machine());
+    of_image.any(|bound| bound.asks_too_much(node))
+}
+
+/// Says what else keeps every rule of the limit from being evaluated: the policy or the agent, the
+/// image's family, the machine.
+pub(super) fn other_fault(limit: &Limit, node: Node<'_>, findings: &[Finding]) -> String {
+    if let Some(path) = limit.unknown.first() {
+        return format!("the policy's limit has a rule that this agent does not know: {path}");
+    }
+    let unclear = |(field, bound): &&(&str, Setting<Bound>)| match bound {
+        Ok(Bound::Denied(denied)) => denied.not_understood > 0,
+        Ok(_) => false,
+        Err(_) => !field.is_empty(),
+    };
+    if let Some((field, _)) = limit.rules.iter().find(unclear) {
+        return format!(
+            "the policy's limit has a rule that this agent does not understand: {field}"
+        );
+    }
+    let is_rule = |finding: &&Finding| finding.rule != Reason::KnownIssue;
+    let Some(first) = findings.iter().find(is_rule) else {
+        return "the limit for this node has no rules".to_owned();
+    };
+    let family = node.subject.version.and_then(ImageVersion::os_family);
+    match family {
+        Some(family) if first.rule.about() == About::Image => {
+            let name = family.name();
+            let other = match (family, node.okd) {
+                (OsFamily::Rhcos, Some(true)) => Some("OKD"),
+                (OsFamily::Scos | OsFamily::Fcos, Some(false)) => Some("OpenShift"),
+                _ => None,
+            };
+            let rule = format!("the limit has no rule for {name} images");
+            match (other, node.subject.version) {
+                (Some(cluster), Some(version)) => {
+                    format!("{version} is {name}, and this cluster is {cluster}: {rule}")
+                }
+                _ => rule,
+            }
+        }
+        _ => first.message.clone(),
+    }
 }
 
 impl Finding {

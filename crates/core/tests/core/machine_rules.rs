@@ -193,9 +193,10 @@ fn a_shape_that_is_not_known_is_not_evaluated() {
                 "NotEvaluated ? want {want}: the rule's shape is not known to this version of skewguard"
             )
         );
+        let (field, _) = limit.as_object().unwrap().iter().next().unwrap();
         assert_eq!(
             verdict.message,
-            "the machine properties that the limit needs are unknown"
+            format!("the policy's limit has a rule that this agent does not understand: {field}")
         );
     }
 }

@@ -104,7 +104,7 @@ fn facts(case: &Case) -> Facts {
     let image = |kind: Image| match kind {
         Image::Unnamed => None,
         Image::Undecodable => image("9.6.2026030314"),
-        Image::SaysTooLittle => image("39.20231101.3.0"),
+        Image::SaysTooLittle => image("9.0.20250827-0"),
         Image::TooOld => image("411.86.202308081056-0"),
         Image::HalfTooOld => image("415.94.202409040013-0"),
         Image::NewEnough => image("418.94.202501221327-0"),

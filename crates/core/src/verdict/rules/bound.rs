@@ -56,6 +56,21 @@ impl Bound {
         })
     }
 
+    /// Tells whether the image's version says too little for this rule, which is for its family.
+    pub(super) fn asks_too_much(&self, node: Node<'_>) -> bool {
+        let family = node.subject.version.and_then(ImageVersion::os_family);
+        let is_for = match self {
+            Self::Denied(denied) => denied.not_understood == 0,
+            Self::Version(OsFamily::Rhcos, ..) | Self::Majors(_) | Self::Ocp(_) => {
+                family != Some(OsFamily::Fcos)
+            }
+            Self::Behind(_) => family != Some(OsFamily::Fcos) && node.target.is_some(),
+            Self::Version(of, ..) => family.is_none_or(|family| family == *of),
+            Self::Cpu(_) | Self::BootFree(_) | Self::Shim(_) => false,
+        };
+        is_for && self.holds(node, Asker::Limit).is_none()
+    }
+
     /// Describes what it asks for.
     pub(in crate::verdict) fn want(&self, node: Node<'_>) -> String {
         match self {

@@ -1,0 +1,197 @@
+//! Whose fault it is where nothing can be decided: under `onUndetermined: Refuse` an image that
+//! cannot be judged is held, and what the policy, the agent or the machine lacks is not.
+
+use super::{check_json, copy_tree, tree};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Decides about a tree by these limits, enforced.
+fn judged(root: &Path, limits: &Value, issues: &Value) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("policy.json");
+    let policy = json!({
+        "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
+        "onUndetermined": "Refuse", "limits": limits, "knownIssues": issues,
+    });
+    std::fs::write(&path, policy.to_string()).unwrap();
+    check_json(root, &["--policy", path.to_str().unwrap()]).1
+}
+
+/// A tree whose boot image has this version and which is to run this release.
+fn with(name: &str, version: &str, release: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    copy_tree(&tree(name), dir.path());
+    let aleph = dir.path().join("sysroot/.coreos-aleph-version.json");
+    std::fs::write(aleph, json!({ "version": version }).to_string()).unwrap();
+    // The booted deployment is the boot image's.
+    let release_file = dir.path().join("usr/lib/os-release");
+    let text = std::fs::read_to_string(&release_file).unwrap();
+    let kept = text.lines().filter(|line| !line.contains("VERSION="));
+    let text: Vec<&str> = kept.collect();
+    let own = format!("{}\nOSTREE_VERSION='{version}'\n", text.join("\n"));
+    std::fs::write(release_file, own).unwrap();
+    let config = dir
+        .path()
+        .join("etc/ignition-machine-config-encapsulated.json");
+    let mut target: Value = serde_json::from_slice(&std::fs::read(&config).unwrap()).unwrap();
+    target["metadata"]["annotations"]["machineconfiguration.openshift.io/release-image-version"] =
+        json!(release);
+    std::fs::write(config, target.to_string()).unwrap();
+    dir
+}
+
+/// `tests/data/cases/undetermined.md`, row by row.
+#[test]
+fn what_no_image_can_mend_is_let_in_and_named() {
+    let fine = tree("rhcos-4.18-allowed");
+    let scos = with(
+        "scos-9-minor-unknown",
+        "9.0.20250827-0",
+        "4.20.0-okd-scos.3",
+    );
+    let rhcos = with(
+        "rhcos-4.18-allowed",
+        "416.94.202406251923-0",
+        "4.17.0-okd-scos.0",
+    );
+    let understands =
+        "the policy's limit has a rule that this agent does not understand: minimumOCPVersion";
+    for (root, limits, wanted) in [
+        (
+            fine.as_path(),
+            json!([{ "minimumFooVersion": "1.0" }]),
+            "the policy's limit has a rule that this agent does not know: limits[0].minimumFooVersion",
+        ),
+        (&fine, json!([{ "minimumOCPVersion": 4.13 }]), understands),
+        (&fine, json!([{ "minimumOCPVersion": "four" }]), understands),
+        // What is null is absent.
+        (
+            &fine,
+            json!([{ "minimumOCPVersion": null }]),
+            "the limit for this node has no rules",
+        ),
+        (&fine, json!([{}]), "the limit for this node has no rules"),
+        (
+            &fine,
+            json!([{ "deniedVersions": ["x y"] }]),
+            "the policy's limit has a rule that this agent does not understand: deniedVersions",
+        ),
+        (
+            &fine,
+            json!([{ "when": { "moon": "full" }, "minimumOCPVersion": "4.19.0" }]),
+            "limits[0] may be the limit for this node: it is not understood",
+        ),
+        (
+            scos.path(),
+            json!([{ "minimumFCOSVersion": "39" }]),
+            "the limit has no rule for SCOS images",
+        ),
+        (
+            rhcos.path(),
+            json!([{ "minimumSCOSVersion": "9" }]),
+            "416.94.202406251923-0 is RHCOS, and this cluster is OKD: the limit has no rule for RHCOS images",
+        ),
+        (
+            &fine,
+            json!([{ "minimumCPU": { "ppc64le": "power9", "s390x": "z14" } }]),
+            "the machine's architecture is unknown",
+        ),
+        (
+            &fine,
+            json!([{ "minimumShim": "15.8-3" }]),
+            "it is unknown whether Secure Boot is on",
+        ),
+    ] {
+        let verdict = judged(root, &limits, &json!([]));
+        assert_eq!(
+            (&verdict["verdict"], &verdict["action"], &verdict["message"]),
+            (&json!("Undetermined"), &json!("Proceed"), &json!(wanted)),
+            "{limits}"
+        );
+    }
+}
+
+#[test]
+fn an_image_that_cannot_be_judged_is_held() {
+    let minimums = json!([{ "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" }]);
+    for (version, reason) in [
+        ("moon", "BootImageUndecodable"),
+        ("9.0.20250827-0", "NoRuleEvaluated"),
+    ] {
+        let root = with("scos-9-minor-unknown", version, "4.21.3");
+        let verdict = judged(root.path(), &minimums, &json!([]));
+        assert_eq!(
+            (&verdict["action"], &verdict["reason"]),
+            (&json!("Block"), &json!(reason)),
+            "{version}"
+        );
+    }
+}
+
+/// An agent is as old as its image: words of a policy that it does not know, in each place, never
+/// hold a node.
+#[test]
+fn words_of_a_newer_release_never_hold_a_node() {
+    let schema = std::fs::read("crates/admin/src/lint/schema.json").unwrap();
+    let schema: Value = serde_json::from_slice(&schema).unwrap();
+    let root = tree("rhcos-4.18-allowed");
+    let strange = [
+        json!(null),
+        json!({}),
+        json!([[]]),
+        json!(7.5),
+        json!("?"),
+        json!({ "a": { "b": [1] } }),
+    ];
+    let names = |part: &str| -> Vec<String> {
+        let fields = schema["$defs"][part]["properties"].as_object().unwrap();
+        let fields = fields.keys().cloned();
+        fields.chain(["minimumFooVersion".to_owned()]).collect()
+    };
+    let issue = json!({ "id": "A", "reason": "a", "url": "https://example.com", "images": { "belowOCPVersion": "4.19.0" } });
+    for value in &strange {
+        for field in names("limit") {
+            let mut limit = json!({ "minimumOCPVersion": "four" });
+            limit[&field] = value.clone();
+            let verdict = judged(&root, &json!([limit]), &json!([]));
+            assert_eq!(verdict["action"], "Proceed", "limit {field}: {value}");
+        }
+        for part in ["when", "images"] {
+            for field in names(part) {
+                let inner = json!({ field.as_str(): value });
+                let limit = json!({ "when": inner, "minimumOCPVersion": "4.19.0" });
+                let mut other = issue.clone();
+                other[part] = inner.clone();
+                let limits = if part == "when" {
+                    json!([limit])
+                } else {
+                    json!([{ "deniedVersions": [] }])
+                };
+                let verdict = judged(&root, &limits, &json!([other]));
+                assert_eq!(verdict["action"], "Proceed", "{part} {field}: {value}");
+            }
+        }
+        // What nodes do not decide by may say anything.
+        let told = [
+            "description",
+            "ticket",
+            "evidence",
+            "until",
+            "remedy",
+            "reason",
+            "url",
+            "id",
+        ];
+        for field in names("knownIssue") {
+            let mut other = issue.clone();
+            other[&field] = value.clone();
+            let verdict = judged(&root, &json!([{ "deniedVersions": [] }]), &json!([other]));
+            // No condition is one that holds.
+            let is_told = told.contains(&field.as_str()) || field == "when" && *value == json!({});
+            assert!(
+                is_told || verdict["action"] == "Proceed",
+                "issue {field}: {value}"
+            );
+        }
+    }
+}
