@@ -4,7 +4,8 @@
 use crate::verdict::Reason;
 use crate::verdict::words::Remedy;
 
-/// The agent's own causes, which the node names: paragraphs of the name, the cause and what to do.
+/// The agent's own causes, which the node names: paragraphs of the name with its phases, the cause and
+/// what to do.
 const CAUSES: &str = include_str!("../../../../src/report/stall/causes.txt");
 
 /// The failures of clouds, in paragraphs: a name, what helps, and after a tab each what the message
@@ -32,7 +33,10 @@ pub(super) fn what_helps(table: &'static str, message: &str) -> &'static str {
 /// known.
 pub(super) fn against_cause(cause: &str) -> Option<&'static str> {
     let mut paragraphs = CAUSES.split("\n\n").map(str::lines);
-    paragraphs.find_map(|mut lines| (lines.next()? == cause).then(|| lines.nth(1))?)
+    paragraphs.find_map(|mut lines| {
+        let name = lines.next()?.split(':').next()?;
+        (name == cause).then(|| lines.nth(1))?
+    })
 }
 
 /// What to do against a refusal.
