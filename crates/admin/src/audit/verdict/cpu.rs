@@ -7,10 +7,9 @@ use crate::audit::cluster::target::is_okd;
 use crate::audit::results::set::SetIssue;
 use crate::audit::rows::set::Set;
 use crate::audit::upkeep;
-use crate::audit::verdict::evidence::{Judged, left_open};
-use crate::audit::verdict::image_judge::valid;
+use crate::audit::verdict::valid;
 use crate::policy::{Affects, Bound, Effect, KnownIssue, Scope};
-use crate::verdict::{Outcome, PolicyInput, Reason};
+use crate::verdict::PolicyInput;
 use crate::version::{ImageVersion, OcpMinor, Release, cpu_rank};
 use skewguard_cluster::cluster::Cluster as Objects;
 
@@ -61,21 +60,11 @@ fn is_too_low(level: &str) -> bool {
     cpu_rank(X86, level) < cpu_rank(X86, LEAST)
 }
 
-/// Leaves open what no policy refuses: a set of a pool of RHEL 10 whose CPU cannot start it.
-pub(crate) fn checked(judged: Judged, set: &Set) -> Judged {
+/// The level of a set's instances, where they cannot start RHEL 10, which its pool is of; and the levels.
+pub(crate) fn too_low(set: &Set) -> Option<[&'static str; 3]> {
     let is_of_10 = set.image.stream.as_deref() == Some(RHEL_10);
-    let level = set
-        .image
-        .instance_cpu
-        .filter(|level| is_of_10 && is_too_low(level));
-    let Some(level) = level.filter(|_| judged.verdict.verdict != Outcome::Refused) else {
-        return judged;
-    };
-    let message = format!(
-        "no node comes up from it: {RHEL_10}, its pool's stream, needs a CPU of {LEAST} (AVX2), and its instance type has {level}"
-    );
-    let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
-    Judged { verdict, ..judged }
+    let level = set.image.instance_cpu.filter(|_| is_of_10)?;
+    is_too_low(level).then_some([level, RHEL_10, LEAST])
 }
 
 /// A pool of RHEL 10 wants a boot image of RHEL 9 or later (openshift-docs #109617).

@@ -2,7 +2,8 @@
 
 use crate::audit::cluster::target::meant_release;
 use crate::audit::upkeep::candidate::parsed;
-use crate::audit::verdict::image_judge::{Judge, valid};
+use crate::audit::verdict::image_judge::Judge;
+use crate::audit::verdict::valid;
 use crate::policy::{Affects, Effect, LimitRelease, Policy};
 use crate::verdict::{Action, Verdict};
 use crate::version::{ImageVersion, Release};

@@ -72,14 +72,6 @@ pub(crate) fn without_warnings(policy: &PolicyInput) -> PolicyInput {
     })
 }
 
-/// The policy, where one could be read.
-pub(crate) fn valid(policy: &PolicyInput) -> Option<&Policy> {
-    match policy {
-        PolicyInput::Valid { policy, .. } => Some(policy),
-        PolicyInput::Absent | PolicyInput::Invalid { .. } => None,
-    }
-}
-
 fn changed(policy: &PolicyInput, change: impl FnOnce(&mut Policy)) -> PolicyInput {
     let mut policy = policy.clone();
     if let PolicyInput::Valid { policy, .. } = &mut policy {

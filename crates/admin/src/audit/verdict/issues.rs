@@ -2,7 +2,8 @@
 
 use crate::API_VERSION;
 use crate::audit::results::set::SetIssue;
-use crate::audit::verdict::image_judge::{Judge, valid};
+use crate::audit::verdict::image_judge::Judge;
+use crate::audit::verdict::valid;
 use crate::lint::starter::KNOWN_ISSUES;
 use crate::lint::today::difference;
 use crate::policy::fields::KIND;

@@ -1,7 +1,8 @@
 //! The limit that a policy lacks for a set (pure): one that lets its pool through.
 
 use crate::audit::results::set::MissingLimit;
-use crate::audit::verdict::image_judge::{Judge, valid};
+use crate::audit::verdict::image_judge::Judge;
+use crate::audit::verdict::valid;
 use crate::verdict::{Reason, Verdict};
 
 /// The limit that is missing where none is for the set's release and pool.

@@ -38,7 +38,7 @@ pub(crate) fn judge(
     };
     let missing_limit = missing_limit(&judged.verdict, judge);
     let (judged, is_unreadable) = with_user_data(judged, &set);
-    let judged = cpu::checked(judged, &set);
+    let judged = with_cpu(judged, &set);
     let remedy = match (&missing_limit, &set.stub) {
         (_, Some(stub)) if is_unreadable && stub.is_of_spec_2() => {
             Remedy::elsewhere(stub.conversion())
@@ -98,6 +98,19 @@ fn with_user_data(judged: Judged, set: &Set) -> (Judged, bool) {
     (Judged { note, ..judged }, false)
 }
 
+/// Leaves open what no policy refuses: a set of a pool of RHEL 10 whose CPU cannot start it.
+fn with_cpu(judged: Judged, set: &Set) -> Judged {
+    let is_open = judged.verdict.verdict != Outcome::Refused;
+    let Some([level, stream, least]) = cpu::too_low(set).filter(|_| is_open) else {
+        return judged;
+    };
+    let message = format!(
+        "no node comes up from it: {stream}, its pool's stream, needs a CPU of {least} (AVX2), and its instance type has {level}"
+    );
+    let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
+    Judged { verdict, ..judged }
+}
+
 /// Tells whether there is something to change: also where nothing refuses an image, and the cluster
 /// has a newer one.
 fn needs_remedy(judged: &Judged, set: &Set, own: &[&OwnImage]) -> bool {
@@ -123,28 +136,10 @@ fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit 
         command.and_then(|change| change.command(&set)),
         file.and_then(|change| change.file(&set)).map(Box::new),
     );
-    let Image {
-        pool,
-        platform,
-        architecture,
-        region,
-        stream,
-        field,
-        value,
-        ..
-    } = set.image;
     let later = judged.later.unwrap_or_default();
-    let kept = set.upkeep.as_ref().and_then(upkeep::note_of);
     SetAudit {
         patch,
         patch_file,
-        pool,
-        platform: platform.map(|platform| platform.id().to_owned()),
-        architecture,
-        region,
-        stream,
-        image_field: field.map(|field| format!("{}{field}", set.path)),
-        image: value,
         boot_image: judged.version.as_ref().map(BootImageStatus::from),
         known_by: judged.by,
         known_from: judged.from,
@@ -163,6 +158,31 @@ fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit 
         want_version: remedy.version,
         effect: effects.first().map(|effect| effect.effect),
         effects,
+        ..of_facts(set, judged.note)
+    }
+}
+
+/// The row as far as the facts make it.
+fn of_facts(set: Set, note: Option<String>) -> SetAudit {
+    let kept = set.upkeep.as_ref().and_then(upkeep::note_of);
+    let Image {
+        pool,
+        platform,
+        architecture,
+        region,
+        stream,
+        field,
+        value,
+        ..
+    } = set.image;
+    SetAudit {
+        pool,
+        platform: platform.map(|platform| platform.id().to_owned()),
+        architecture,
+        region,
+        stream,
+        image_field: field.map(|field| format!("{}{field}", set.path)),
+        image: value,
         parts: set.parts,
         inactive: set.is_inactive,
         members: set.members,
@@ -173,11 +193,7 @@ fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit 
         could_be_kept: set.could_be_kept,
         nodes: set.nodes,
         nodes_unread: set.nodes_unread,
-        notes: kept
-            .into_iter()
-            .chain(set.notes)
-            .chain(judged.note)
-            .collect(),
+        notes: kept.into_iter().chain(set.notes).chain(note).collect(),
         ..SetAudit::of(set.kind, &set.namespace, set.name)
     }
 }
