@@ -200,7 +200,7 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
         (
             "not-evaluated",
             Node {
-                image: Some("39.20231101.3.0"),
+                image: Some("9.0.20250827-0"),
                 ..Node::default()
             }
             .verdict(),
