@@ -32,20 +32,20 @@ pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted, product: Pr
     if target.pool.is_none() && target.release.is_none() && platform != Some(Platform::KubeVirt) {
         return perhaps_hosted(platform, a, os);
     }
-    let control_plane = target.pool.as_deref() == Some("master");
+    let made_from = platform.map(|platform| MadeFrom::of(target.pool.as_deref(), platform));
     let image = platform.and_then(|platform| platform.row().image);
-    match (platform, image) {
-        (Some(Platform::KubeVirt), _) => Fix {
+    match (platform.zip(made_from), image) {
+        (Some((Platform::KubeVirt, _)), _) => Fix {
             what: format!("Hosted cluster: {a} release in its NodePool: spec.release.image"),
             field: format!("VM made by hand: {a} {os} disk image"),
             from_cluster: false,
         },
-        (Some(metal @ Platform::Metal), _) => Fix {
+        (Some((Platform::Metal, made_from)), _) => Fix {
             what: format!("Install it again from {a} {os} live ISO or PXE image."),
-            field: format!("With Metal3: {}.image.url", path(metal, control_plane)),
+            field: format!("With Metal3: {}.image.url", made_from.path()),
             from_cluster: true,
         },
-        (Some(platform), Some(image)) => machine_api(platform, image, a, control_plane),
+        (Some((_, made_from)), Some(image)) => machine_api(made_from, image, a),
         _ => Fix {
             what: format!("Install it again from {a} {os} image: change the template, disk"),
             field: "image, ISO or MachineSet (providerSpec.value) that it was made from."
@@ -70,9 +70,9 @@ pub(super) fn images(product: Product) -> &'static str {
 fn perhaps_hosted(platform: Option<Platform>, a: &str, os: &str) -> Fix {
     let image = platform.and_then(|platform| platform.row().image);
     let (what, field) = match (platform, image) {
-        (_, Some(ImageField { noun, field })) => (
-            format!("Set {a} {noun} in MachineSet providerSpec.value.{field}"),
-            "(hosted cluster: NodePool image or release) and delete this Machine.",
+        (_, Some(ImageField { field, .. })) => (
+            format!("MachineSet: set providerSpec.value.{field} (hosted cluster:"),
+            "NodePool image or release), delete this Machine. Else install it anew.",
         ),
         (Some(Platform::Metal), _) => (
             format!("Install it again from {a} {os} live ISO or PXE image (Metal3:"),
@@ -132,29 +132,57 @@ pub(super) fn without_ssh(arch: &str) -> &'static str {
     }
 }
 
-/// The fix where the machine API makes the machines, and makes a new one when one is deleted.
-fn machine_api(platform: Platform, image: ImageField, a: &str, control_plane: bool) -> Fix {
-    let ImageField { noun, field } = image;
-    let again = if control_plane && !platform.row().control_plane_sets {
-        "replace"
-    } else {
-        "delete"
-    };
-    Fix {
-        what: format!("Set {a} {noun} and {again} this Machine. The field to change:"),
-        field: format!("{}.{field}", path(platform, control_plane)),
-        from_cluster: true,
+/// The object that a machine is made from, if the machine API made it. A node cannot know whether
+/// it did: on the same platforms people install nodes by hand, too.
+#[derive(Debug, Clone, Copy)]
+enum MadeFrom {
+    MachineSet,
+    ControlPlaneMachineSet,
+    Machine,
+}
+
+impl MadeFrom {
+    fn of(pool: Option<&str>, platform: Platform) -> Self {
+        match pool {
+            Some("master") if platform.row().control_plane_sets => Self::ControlPlaneMachineSet,
+            // No set makes an arbiter.
+            Some("master" | "arbiter") => Self::Machine,
+            _ => Self::MachineSet,
+        }
+    }
+
+    /// The object and the path of its providerSpec.
+    fn path(self) -> &'static str {
+        match self {
+            Self::MachineSet => "MachineSet spec.template.spec.providerSpec.value",
+            Self::ControlPlaneMachineSet => "ControlPlaneMachineSet providerSpec.value",
+            Self::Machine => "Machine spec.providerSpec.value",
+        }
     }
 }
 
-/// The object that machines are made from, and the path of its providerSpec.
-fn path(platform: Platform, control_plane: bool) -> &'static str {
-    match (control_plane, platform.row().control_plane_sets) {
-        (false, _) => "MachineSet spec.template.spec.providerSpec.value",
-        // The full path is too long:
-        // spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.
-        (true, true) => "ControlPlaneMachineSet providerSpec.value",
-        (true, false) => "Machine spec.providerSpec.value",
+/// The fix on a platform where the machine API may have made the machine. Up to 4.20 a
+/// ControlPlaneMachineSet rolls the control plane for an image, later for some platforms' alone.
+fn machine_api(made_from: MadeFrom, image: ImageField, a: &str) -> Fix {
+    let ImageField { noun, field } = image;
+    let (what, field) = match made_from {
+        MadeFrom::MachineSet => (
+            format!("Made by a MachineSet: set providerSpec.value.{field}, then"),
+            format!("delete this Machine. Else install it anew from {a} {noun}."),
+        ),
+        MadeFrom::ControlPlaneMachineSet => (
+            "Made by a ControlPlaneMachineSet (RollingUpdate up to 4.20 replaces all".to_owned(),
+            format!("masters): set its {field}. Else install from {a} {noun}."),
+        ),
+        MadeFrom::Machine => (
+            format!("Has a Machine: replace it, with providerSpec.value.{field}."),
+            format!("Else install it anew from {a} {noun}."),
+        ),
+    };
+    Fix {
+        what,
+        field,
+        from_cluster: true,
     }
 }
 
@@ -210,7 +238,7 @@ mod tests {
         );
         let mut lines = Vec::new();
         for id in ids {
-            for pool in [Some("worker"), Some("master"), None] {
+            for pool in [Some("worker"), Some("master"), Some("arbiter"), None] {
                 let target = Target {
                     pool: pool.map(str::to_owned),
                     ..Target::default()

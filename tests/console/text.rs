@@ -308,7 +308,7 @@ fn a_hosted_cluster_is_told_of_its_node_pool() {
     let remedy = |verdict: &Verdict| crate::console::message::remedy(verdict);
     assert_eq!(
         remedy(&without_pool_and_release("aws")),
-        "Set a newer AMI in MachineSet providerSpec.value.ami.id (hosted cluster: NodePool image or release) and delete this Machine."
+        "MachineSet: set providerSpec.value.ami.id (hosted cluster: NodePool image or release), delete this Machine. Else install it anew."
     );
     for platform in PLATFORMS {
         let verdict = without_pool_and_release(platform);
@@ -381,6 +381,7 @@ fn every_platform_says_what_to_change() {
         for (pool, rules) in [
             ("worker", Node::default().rules),
             ("master", r#""maximumRHCOSVersion": "8.4""#),
+            ("arbiter", Node::default().rules),
         ] {
             let verdict = Node {
                 platform,
