@@ -172,7 +172,7 @@ fn machine_api(made_from: MadeFrom, image: ImageField, a: &str) -> Fix {
         ),
         MadeFrom::ControlPlaneMachineSet => (
             "Made by a ControlPlaneMachineSet (RollingUpdate up to 4.20 replaces all".to_owned(),
-            format!("masters): set its {field}. Else install from {a} {noun}."),
+            format!("masters): set its {field}. Else install {a} {noun}."),
         ),
         MadeFrom::Machine => (
             format!("Has a Machine: replace it, with providerSpec.value.{field}."),
