@@ -4,6 +4,7 @@
 use crate::files::staged::Staged;
 use crate::kinds::agent::Agent;
 use crate::kinds::cluster_version::History;
+use crate::kinds::config_pool::ConfigPool;
 use crate::kinds::event::Event;
 use crate::kinds::fips::Fips;
 use crate::kinds::health_check::HealthCheck;
@@ -97,6 +98,10 @@ pub struct Cluster {
     pub provisioning: Option<Provisioning>,
     /// The names of the MachineConfigPools.
     pub pools: BTreeSet<String>,
+    /// The same, by name.
+    pub config_pools: BTreeMap<String, ConfigPool>,
+    /// The release of each rendered MachineConfig.
+    pub rendered: BTreeMap<String, String>,
     /// The stream of each MachineConfigPool that names one.
     pub pool_streams: BTreeMap<String, String>,
     /// FIPS mode by MachineConfigs.

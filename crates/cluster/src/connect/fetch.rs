@@ -98,6 +98,7 @@ pub async fn fetch(
     }
     if kinds.is_none() {
         reader.pool_configs().await?;
+        reader.served_configs().await?;
     }
     match reader.unread.first() {
         Some(first) if reader.forbidden == reader.unread.len() && reader.objects.count == 0 => {
@@ -268,11 +269,28 @@ impl<'a> ListReader<'a> {
     async fn pool_configs(&mut self) -> Result<(), String> {
         for (namespace, name) in self.objects.pool_configs_to_read() {
             let path = format!("/api/v1/namespaces/{namespace}/configmaps/{name}");
-            match self.get(&path).await {
-                Ok(body) => drop(self.add(&body, ("v1", "ConfigMap"))),
-                Err(FetchError::Fatal(why)) => return Err(why),
-                Err(_) => {}
-            }
+            self.if_allowed(&path, ("v1", "ConfigMap")).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the MachineConfigs that pools serve which are paused or roll out another one. Few accounts may: the
+    /// audit says of the sets that they were not read.
+    async fn served_configs(&mut self) -> Result<(), String> {
+        for name in self.objects.served_configs_to_read() {
+            let path = format!("/apis/machineconfiguration.openshift.io/v1/machineconfigs/{name}");
+            let of = ("machineconfiguration.openshift.io/v1", "MachineConfig");
+            self.if_allowed(&path, of).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads an object that few accounts may read.
+    async fn if_allowed(&mut self, path: &str, of: (&str, &'static str)) -> Result<(), String> {
+        match self.get(path).await {
+            Ok(body) => drop(self.add(&body, of)),
+            Err(FetchError::Fatal(why)) => return Err(why),
+            Err(_) => {}
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! FIPS mode of a pool's nodes, by its MachineConfigs (pure). For a cluster in FIPS mode the installer makes
 //! `99-worker-fips` and `99-master-fips` (openshift/installer `pkg/asset/machines/machineconfig/fips.go`).
 
-use serde::Deserialize;
+use super::config_pool::{ConfigPool, MachineConfig};
 use std::collections::BTreeMap;
 
 /// `spec.fips` of MachineConfigs, and which of them a pool's nodes get.
@@ -15,29 +15,6 @@ pub struct Fips {
     pools: BTreeMap<String, String>,
 }
 
-/// `MachineConfig`.
-#[derive(Debug, Default, Deserialize)]
-pub struct MachineConfig {
-    #[serde(rename = "metadata.name")]
-    name: String,
-    #[serde(rename = "metadata.labels.machineconfiguration.openshift.io/role")]
-    role: Option<String>,
-    #[serde(rename = "spec.fips")]
-    fips: Option<bool>,
-}
-
-/// `MachineConfigPool`.
-#[derive(Debug, Default, Deserialize)]
-pub struct ConfigPool {
-    #[serde(rename = "metadata.name")]
-    pub name: Option<String>,
-    #[serde(rename = "spec.osImageStream.name")]
-    pub stream: Option<String>,
-    /// New nodes get the one of the status (machine-config-operator `pkg/server/cluster_server.go`).
-    #[serde(rename = "status.configuration.name|spec.configuration.name")]
-    config: Option<String>,
-}
-
 impl Fips {
     pub fn add_config(&mut self, config: MachineConfig) {
         match config.fips {
@@ -49,8 +26,9 @@ impl Fips {
         }
     }
 
-    pub fn add_pool(&mut self, pool: ConfigPool) {
-        self.pools.extend(pool.name.zip(pool.config));
+    pub fn add_pool(&mut self, pool: &ConfigPool) {
+        let config = pool.config().map(str::to_owned);
+        self.pools.extend(pool.name.clone().zip(config));
     }
 
     /// Tells whether new nodes of a pool are in FIPS mode; `None` where no MachineConfig that was read says

@@ -2,8 +2,8 @@
 //! of another type, in words.
 
 use super::cluster_version::Version;
+use super::config_pool::{ConfigPool, MachineConfig};
 use super::event::Event;
-use super::fips::ConfigPool;
 use super::groups::*;
 use super::health_check::HealthCheck;
 use super::infrastructure::Infrastructure;
@@ -40,7 +40,7 @@ pub fn keep(
         (CONFIG, "ClusterOperator") => conditions_of(&mut all.operators, object),
         (OPERATOR, "MachineConfiguration") => configuration(all, object),
         (MACHINE_CONFIG, "MachineConfigPool") => pool(all, object),
-        (MACHINE_CONFIG, "MachineConfig") => read(object, |one| all.fips.add_config(one)),
+        (MACHINE_CONFIG, "MachineConfig") => config(all, object),
         (MACHINE_CONFIG, "MachineConfigNode") => conditions_of(&mut all.config_nodes, object),
         (MACHINE_CONFIG, "OSImageStream") => stream(all, object),
         ("", "ConfigMap") => config_map(all, object),
@@ -239,7 +239,16 @@ fn pool(all: &mut Cluster, object: &Value) -> Vec<String> {
         all.pool_streams
             .extend(pool.name.clone().zip(pool.stream.clone()));
         all.pools.extend(pool.name.clone());
-        all.fips.add_pool(pool);
+        all.fips.add_pool(&pool);
+        all.config_pools.extend(pool.name.clone().zip(Some(pool)));
+    })
+}
+
+fn config(all: &mut Cluster, object: &Value) -> Vec<String> {
+    read(object, |config: MachineConfig| {
+        let release = config.release.clone();
+        all.rendered.extend(Some(config.name.clone()).zip(release));
+        all.fips.add_config(config);
     })
 }
 

@@ -146,6 +146,11 @@ impl ManagedBootImages {
         })
     }
 
+    /// Tells whether somebody asked for anything.
+    pub fn has_entries(&self) -> bool {
+        !self.entries.0.is_empty()
+    }
+
     /// `All`, `Partial` or `None` of each resource; those of other groups than the Machine API's have
     /// their group behind them.
     pub fn modes(&self) -> BTreeMap<String, &'static str> {

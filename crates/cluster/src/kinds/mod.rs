@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod certificate;
 pub mod cluster_version;
+pub mod config_pool;
 pub mod event;
 pub mod fields;
 pub mod file_names;

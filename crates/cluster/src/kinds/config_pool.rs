@@ -1,0 +1,94 @@
+//! The config that a MachineConfigPool serves to new nodes, and the release that made it (pure).
+
+use crate::cluster::Cluster;
+use crate::text::is_dns_name;
+use serde::Deserialize;
+
+/// `MachineConfigPool`.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct ConfigPool {
+    #[serde(rename = "metadata.name")]
+    pub name: Option<String>,
+    #[serde(rename = "spec.osImageStream.name")]
+    pub stream: Option<String>,
+    #[serde(rename = "spec.paused")]
+    is_paused: bool,
+    #[serde(rename = "spec.configuration.name")]
+    wanted: Option<String>,
+    #[serde(rename = "status.configuration.name")]
+    current: Option<String>,
+    #[serde(rename = "status.updatedMachineCount")]
+    updated: Option<i64>,
+    #[serde(rename = "status.machineCount")]
+    machines: Option<i64>,
+}
+
+/// `MachineConfig`.
+#[derive(Debug, Default, Deserialize)]
+pub struct MachineConfig {
+    #[serde(rename = "metadata.name")]
+    pub name: String,
+    #[serde(rename = "metadata.labels.machineconfiguration.openshift.io/role")]
+    pub role: Option<String>,
+    /// The release whose operator rendered it (since 4.8).
+    #[serde(
+        rename = "metadata.annotations.machineconfiguration.openshift.io/release-image-version"
+    )]
+    pub release: Option<String>,
+    #[serde(rename = "spec.fips")]
+    pub fips: Option<bool>,
+}
+
+/// What a pool serves to a new node.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Served {
+    /// A config of this release.
+    Release(String),
+    /// The pool has one config, or was not read: that of the cluster's release.
+    Cluster { is_read: bool },
+    /// A config that was not read, of a pool that is paused or rolls out another one.
+    Unread(String),
+}
+
+impl ConfigPool {
+    /// The config for new nodes: the old one until the first node has the new one (machine-config-operator,
+    /// `GetConfig` of `pkg/server/cluster_server.go`, 4.6 to 5.0). A pool without nodes has the new one.
+    pub fn config(&self) -> Option<&str> {
+        let is_new = self.updated > Some(0) || self.machines == Some(0);
+        let [first, second] = match is_new {
+            true => [&self.wanted, &self.current],
+            false => [&self.current, &self.wanted],
+        };
+        first.as_deref().or(second.as_deref())
+    }
+
+    /// Tells whether it may serve a config of another release than the cluster's.
+    fn is_open(&self) -> bool {
+        self.is_paused || self.wanted.is_some() && self.wanted != self.current
+    }
+}
+
+impl Cluster {
+    /// What a pool serves to a new node.
+    pub fn served(&self, pool: Option<&str>) -> Served {
+        let found = pool.and_then(|pool| self.config_pools.get(pool));
+        let Some((pool, config)) = found.and_then(|pool| Some((pool, pool.config()?))) else {
+            return Served::Cluster { is_read: false };
+        };
+        match self.rendered.get(config) {
+            Some(release) => Served::Release(release.clone()),
+            None if pool.is_open() || self.history.is_updating => Served::Unread(config.to_owned()),
+            None => Served::Cluster { is_read: true },
+        }
+    }
+
+    /// The names of the MachineConfigs that say what release pools serve, where it may be another one.
+    pub fn served_configs_to_read(&self) -> Vec<String> {
+        let pools = self.config_pools.keys();
+        let unread = pools.filter_map(|pool| match self.served(Some(pool)) {
+            Served::Unread(config) => Some(config),
+            _ => None,
+        });
+        unread.filter(|name| is_dns_name(name, 253)).collect()
+    }
+}
