@@ -10,6 +10,7 @@ pub(crate) mod forms;
 #[cfg(any(fuzzing, test))]
 pub mod fuzzing;
 pub(crate) mod gzip;
+mod hops;
 #[cfg(test)]
 #[path = "../tests/inside.rs"]
 mod inside;

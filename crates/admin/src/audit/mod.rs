@@ -31,17 +31,18 @@ use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::ImageVersion;
 use cluster::machine::Machine;
+use cluster::machine_configuration;
 use cluster::node::Node;
-use cluster::{machine_configuration, target};
-use operator::skew;
+use operator::{skew, value};
 use results::upkeep::{NEWEST, READ};
 use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary};
-use rows::set::repeated;
+use rows::set::{Set, repeated};
 use rows::{missing, node_classes, sets, without_set};
 use skewguard_cluster::index::Index;
 use skewguard_cluster::moment::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 use verdict::image_judge::Judge;
+use verdict::served::At;
 use verdict::valid;
 use verdict::verdicts::judge;
 use versions::image_versions::Lookup;
@@ -81,6 +82,8 @@ pub(crate) fn audit(
     warnings.extend(doubt);
     let stream = operator::stream_note(objects, image.as_ref(), release);
     warnings.extend(stream);
+    let blocks = value::blocks(objects, &sets);
+    warnings.extend(blocks.map(|blocks| blocks.says()));
     let managed = objects.managed.as_ref();
     BootImageAudit {
         api_version: API_VERSION,
@@ -136,7 +139,6 @@ fn rows(
     asked: Option<&str>,
     takes_estimates: bool,
 ) -> Rows {
-    let release = lookup.objects.release.as_deref();
     let all = sets::sets(lookup)
         .into_iter()
         .chain(node_classes::sets(lookup))
@@ -148,12 +150,11 @@ fn rows(
         let known =
             (set.known.clone()).filter(|known| known.claim.as_ref().is_none_or(is_borne_out));
         let makes_nodes = set.makes_nodes();
-        let own = set.release.as_deref().or(release);
-        let of_set = match asked {
-            Some(asked) => Some(target::meant_release(own, asked)),
-            None => own.map(str::to_owned),
-        };
-        let set = upkeep::at_release(set, of_set.as_deref());
+        let now = At::now(&set, lookup.objects);
+        let served = now.release.clone();
+        let at = now.asked(asked, lookup.objects);
+        let of_set = at.release.clone();
+        let set = upkeep::at_release(Set { served, at, ..set }, of_set.as_deref());
         let image = set.image.clone();
         let by = Judge {
             policy,

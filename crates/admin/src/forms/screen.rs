@@ -1,6 +1,9 @@
 //! A page that fits a screen: of its longest lists, the last items are counted instead of shown
 //! (pure).
 
+/// `least` of a list that is never cut.
+pub(crate) const WHOLE: usize = usize::MAX;
+
 /// A part of a page: what stands above, and a list.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
@@ -108,7 +111,7 @@ pub(crate) fn fit(mut blocks: Vec<Block>, screen: Option<Screen>, whole: &str) -
         // An item has a line, at least.
         blocks
             .iter_mut()
-            .for_each(|block| block.truncate(screen.rows));
+            .for_each(|block| block.truncate(screen.rows.max(block.least)));
         while screen.height(&lines(&blocks, &gone, whole)) > screen.rows
             && shorten(&mut blocks, &mut gone, screen)
         {}
@@ -128,7 +131,10 @@ fn shorten(blocks: &mut Vec<Block>, gone: &mut Vec<&'static str>, screen: Screen
         gone.push(blocks.remove(last).what);
     } else if let Some(block) = blocks.iter_mut().find(|block| !block.legend.is_empty()) {
         block.legend.clear();
-    } else if let Some(block) = blocks.iter_mut().find(|block| block.least > 1) {
+    } else if let Some(block) = blocks
+        .iter_mut()
+        .find(|block| (2..WHOLE).contains(&block.least))
+    {
         block.least = 1;
     } else {
         let mut others = blocks.iter().skip(1);

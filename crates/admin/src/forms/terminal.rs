@@ -118,12 +118,14 @@ impl Terminal {
             }
         }
         // The columns at which a line begins, and the room behind what stands there.
-        let all: usize = indent + widths.iter().map(|width| width + 2).sum::<usize>();
+        let room = widths.iter().filter(|width| **width > 0);
+        let all: usize = indent + room.map(|width| width + 2).sum::<usize>();
         let is_narrow = all > self.columns.max(LEAST) + 2;
         let mut begins = [false; N];
         let mut at = indent;
         for (n, (begin, width)) in begins.iter_mut().zip(widths).enumerate() {
-            *begin = n == 1 && is_narrow || at + width > self.columns.max(LEAST) && n > 1;
+            *begin =
+                n == 1 && is_narrow || at + width > self.columns.max(LEAST) && n > 1 && width > 0;
             if *begin {
                 at = indent + 2;
             }

@@ -32,7 +32,7 @@ fn rendered(pool: &str, fips: bool) -> Value {
 
 fn pool(name: &str, config: &str) -> Value {
     json!({ "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfigPool", "metadata": { "name": name },
-        "spec": { "configuration": { "name": "rendered-x" } }, "status": { "configuration": { "name": config } } })
+        "spec": { "configuration": { "name": config } }, "status": { "configuration": { "name": config } } })
 }
 
 fn of_workers(ami: &str) -> Value {

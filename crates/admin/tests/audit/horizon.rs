@@ -189,6 +189,29 @@ fn a_window_is_no_horizon() {
     }
 }
 
+/// All windows are told, and a set may be fine between two of them.
+#[test]
+fn every_window_is_told() {
+    let strict = |release: &str| json!({ "release": release, "rhelMajors": [9] });
+    let open = |release: &str| json!({ "release": release, "deniedVersions": [] });
+    let limits = json!([{ "deniedVersions": [] }, strict("4.18"), open("4.20"), strict("5.0")]);
+    let (found, _) = found(Some("4.16.3"), Some(policy(limits, json!([]))), &[]);
+    assert_eq!(said(&found)[0], "Allowed 4.18 4.20");
+    let set = &found["sets"][0];
+    let windows = set["refusedWindows"].as_array().unwrap();
+    let windows: Vec<_> = windows
+        .iter()
+        .map(|one| (&one["from"], &one["until"]))
+        .collect();
+    assert_eq!(
+        windows,
+        [
+            (&json!("4.18"), &json!("4.20")),
+            (&json!("5.0"), &Value::Null)
+        ]
+    );
+}
+
 /// The cluster may run that release already.
 #[test]
 fn an_unknown_release_is_no_all_clear() {
@@ -236,9 +259,9 @@ fn every_form_says_until_when() {
         "{text}"
     );
     let rows = "\
-allowed  MachineSet/old    412.86.202301311551-0  -/1
-allowed  MachineSet/older  412.86.202301311551-0  -/1
-         allowed, until 4.22: boot image is OCP 4.12; the minimum is 4.13.0
+VERDICT  SET               BOOT IMAGE             NODES  UNTIL
+allowed  MachineSet/old    412.86.202301311551-0  -/1    4.22
+allowed  MachineSet/older  412.86.202301311551-0  -/1    4.22
 allowed  MachineSet/now    418.94.202511191518-0  -/1
 ";
     assert!(text.contains(rows), "{text}");

@@ -26,6 +26,7 @@ mod output;
 mod pipeline;
 mod published;
 mod real;
+mod released;
 mod sarif;
 mod secrets;
 pub(crate) mod served;

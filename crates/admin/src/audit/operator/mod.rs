@@ -1,6 +1,7 @@
 //! Differences between a policy and the cluster's Machine Config Operator (pure).
 
 pub(crate) mod skew;
+pub(crate) mod value;
 
 use crate::audit::results::ClusterSkew;
 use crate::audit::results::upkeep::{Difference, OperatorDifference};

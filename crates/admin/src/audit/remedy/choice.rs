@@ -4,11 +4,12 @@ use crate::audit::cluster::stream::OwnImage;
 use crate::audit::cluster::target;
 use crate::audit::results::set::SetKind;
 use crate::audit::upkeep::candidate::parsed;
+use crate::audit::verdict::horizon::{verdict_at, way};
 use crate::audit::verdict::image_judge::Judge;
 use crate::audit::versions::published::newest_for;
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::{Action, Verdict};
-use crate::version::{ImageVersion, OcpMinor, OsFamily, compare_scos};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, compare_scos};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -23,6 +24,14 @@ pub(crate) enum Choice {
 }
 
 impl Choice {
+    /// The release that it was published for.
+    pub(crate) fn release(&self) -> Option<OcpMinor> {
+        match self {
+            Self::Published(_, release) => Some(*release),
+            Self::Own(_) | Self::Policy(_) => None,
+        }
+    }
+
     pub(crate) fn whose(&self) -> String {
         match self {
             Self::Published(_, release) => format!("the newest published for {release}"),
@@ -73,14 +82,17 @@ pub(crate) fn is_behind(version: &ImageVersion, own: &[&OwnImage]) -> bool {
     matches!(family, Some(OsFamily::Fcos | OsFamily::Scos)) && own.iter().any(is_older)
 }
 
-/// `own` are the cluster's own images that fit, `cluster` is its release.
+/// An image that passes at the release that is served and at each one up to the judge's. `own` are the cluster's own
+/// images that fit, `cluster` is its release.
 pub(crate) fn choice(
     kind: SetKind,
-    judge: Judge<'_>,
+    (judge, served): (Judge<'_>, Option<Release>),
     own: &[&OwnImage],
     cluster: Option<&str>,
 ) -> Choice {
-    let verdict = |version: &ImageVersion| judge.verdict(Some(version));
+    let asked = parsed(judge.release);
+    let way = asked.map_or_else(Vec::new, |asked| way(judge.policy, served, asked));
+    let verdict = |version: &ImageVersion| refusing(judge, &way, version);
     let is_let_in = |version: &ImageVersion| verdict(version).action == Action::Proceed;
     // The nodes of a node pool are of another cluster.
     let mut own = own.iter().copied().filter(|_| kind != SetKind::NodePool);
@@ -92,8 +104,8 @@ pub(crate) fn choice(
     if !let_in.is_empty() {
         return Choice::Own(let_in);
     }
-    let minor = |release| parsed(release).map(|release| release.minor);
-    let (asked, cluster) = (minor(judge.release), minor(cluster));
+    let minor = |release: Option<Release>| release.map(|release| release.minor);
+    let (asked, cluster) = (minor(asked), minor(parsed(cluster)));
     // Another release has other images, and may need them.
     let may_be_it = |_: &&OwnImage| cluster.is_none() || asked == cluster;
     if let Some(own) = own.next().filter(may_be_it) {
@@ -107,14 +119,40 @@ pub(crate) fn choice(
     let Some(asked) = of_openshift else {
         return Choice::Own(Vec::new());
     };
-    let published = |passes: &dyn Fn(&ImageVersion) -> bool| newest_for(judge.image, asked, passes);
-    let images = published(&is_let_in);
-    match published(&|_| true).first() {
-        Some(newest) if images.is_empty() => Choice::refused(
-            &verdict(&newest.version()),
+    published(judge, &way, asked)
+}
+
+/// The verdict of the first of these releases that refuses the image, else of the last.
+fn refusing(judge: Judge<'_>, way: &[Release], version: &ImageVersion) -> Verdict {
+    let verdicts = way
+        .iter()
+        .map(|release| verdict_at(judge, *release, version));
+    let mut verdicts = verdicts.filter(|verdict| verdict.action == Action::Block);
+    let refusal = verdicts.next();
+    refusal.unwrap_or_else(|| judge.verdict(Some(version)))
+}
+
+/// The newest images of the first release on the way that has some which pass from then on; no image is offered
+/// before its own release.
+fn published(judge: Judge<'_>, way: &[Release], asked: OcpMinor) -> Choice {
+    let passes = |way: &[Release], version: &ImageVersion| {
+        refusing(judge, way, version).action == Action::Proceed
+    };
+    let mut rest = way;
+    while let Some(release) = rest.first() {
+        let minor = release.minor;
+        let images = newest_for(judge.image, minor, |version| passes(rest, version));
+        if !images.is_empty() {
+            return Choice::Published(images, minor);
+        }
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    match newest_for(judge.image, asked, |_| true).first() {
+        Some(newest) => Choice::refused(
+            &judge.verdict(Some(&newest.version())),
             &format!("{}, the newest image published for {asked}", newest.release),
         ),
-        _ => Choice::Published(images, asked),
+        None => Choice::Published(Vec::new(), asked),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::audit::results::some_of;
 use crate::audit::results::upkeep::Rule;
 use crate::audit::rows::set::{RELEASE_IMAGE, Set};
 use crate::audit::upkeep::amis;
+use crate::audit::upkeep::candidate::parsed;
 use crate::audit::verdict::image_judge::Judge;
 use crate::platform::Platform;
 use crate::version::OcpMinor;
@@ -36,6 +37,8 @@ pub(crate) struct Remedy {
     pub(crate) first: Option<&'static str>,
     /// The image is one of the cluster's release.
     pub(crate) is_own: bool,
+    /// The release that the cluster has to be updated to first.
+    pub(crate) after: Option<OcpMinor>,
     /// Another object than the set is changed, or the policy.
     pub(crate) is_elsewhere: bool,
 }
@@ -55,6 +58,21 @@ impl Remedy {
             ..Self::words(text)
         }
     }
+
+    /// The same once the cluster is updated to the release of the image; no image is made for an older one.
+    fn after(self, release: Option<OcpMinor>) -> Self {
+        let Some(release) = release.filter(|_| self.version.is_some()) else {
+            return self;
+        };
+        Self {
+            text: self
+                .text
+                .map(|text| format!("after the update to {release}, {text}")),
+            first: Some("the cluster has to be updated"),
+            after: Some(release),
+            ..self
+        }
+    }
 }
 
 /// The project of Google's marketplace that has the images which Red Hat sells.
@@ -68,14 +86,19 @@ const UPLOADED: &str = "the image has to be uploaded";
 /// up to date itself, that comes first, because it lasts. Where the policy refuses the cluster's own
 /// image, it is the policy that has to change.
 pub(crate) fn remedy(set: &Set, judge: Judge<'_>, own: &[&OwnImage], objects: &Objects) -> Remedy {
-    let choice = choice(set.kind, judge, own, objects.release.as_deref());
+    let served = parsed(set.served.as_deref());
+    let choice = choice(set.kind, (judge, served), own, objects.release.as_deref());
     let images = match &choice {
         Choice::Policy(text) => return Remedy::elsewhere(text),
         Choice::Own(images) | Choice::Published(images, _) => images,
     };
+    let after = choice.release().filter(|release| {
+        let served = served.map(|served| served.minor);
+        served.is_some_and(|served| served < *release)
+    });
     let own = Own::of(images, &choice, set.image.region.as_deref());
     if let Some(fix) = fix(set, &own, objects) {
-        return fix;
+        return fix.after(after);
     }
     let Some(field) = &set.image.field else {
         return Remedy::words("make the next node from an image that the policy allows");
@@ -85,7 +108,7 @@ pub(crate) fn remedy(set: &Set, judge: Judge<'_>, own: &[&OwnImage], objects: &O
             "set {field} to a release whose boot image the policy allows"
         ));
     }
-    let remedy = by_image(set, images, &choice, own);
+    let remedy = by_image(set, images, &choice, own).after(after);
     ask_the_owner(set, remedy)
 }
 

@@ -82,6 +82,12 @@ pub(crate) struct SetAudit {
     /// The object that told it, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) known_from: Option<String>,
+    /// The release that it was judged at; absent where that is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) release: Option<String>,
+    /// Source of that release. Later releases may add words.
+    #[serde(skip_deserializing)]
+    pub(crate) release_by: ReleaseBy,
     #[schemars(schema_with = "crate::schema::outcome")]
     pub verdict: Outcome,
     /// Action on the next node if the policy's mode were `Enforce`. Later releases may add words.
@@ -100,6 +106,9 @@ pub(crate) struct SetAudit {
     /// The message of that later refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) refused_from_message: Option<String>,
+    /// All later releases that would refuse it, the first as above.
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) refused_windows: Vec<RefusedWindow>,
     /// Way to learn the version, where it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) to_know: Option<String>,
@@ -113,6 +122,9 @@ pub(crate) struct SetAudit {
     /// Change that helps; absent where none has to be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remedy: Option<String>,
+    /// The release that the cluster has to be updated to before the remedy: `x.y`.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) remedy_not_before: Option<String>,
     /// Value to set the image field to, where one image fits: the cluster's own for this platform,
     /// architecture, region and stream.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,6 +161,34 @@ pub(crate) struct SetAudit {
     /// Reason why it does not count for the exit status, by a file that a person named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exception: Option<SetException>,
+}
+
+/// Source of the release that a set was judged at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize)]
+pub(crate) enum ReleaseBy {
+    /// The cluster's: its pool serves no other.
+    Cluster,
+    /// The cluster's: its pool was not read.
+    #[default]
+    PoolUnread,
+    /// Its pool serves a config of another release, or one that was not read.
+    Pool,
+    /// The NodePool's own.
+    NodePool,
+    /// The one that was asked about.
+    Target,
+}
+
+/// Releases that would refuse a set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize)]
+pub(crate) struct RefusedWindow {
+    /// The first, `x.y` or `x.y.z`.
+    pub(crate) from: Option<String>,
+    /// The one after them, which allows it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) until: Option<String>,
+    /// The message of the refusal.
+    pub(crate) message: Option<String>,
 }
 
 /// A script that makes unknown versions known; the first one helps more sets.
@@ -334,20 +374,42 @@ impl SetAudit {
         !self.would_be_refused() && !self.would_be_allowed()
     }
 
-    /// The verdict of a later release, in words.
+    /// The verdicts of later releases, in words.
     pub(crate) fn says_later(&self) -> Option<String> {
-        let from = self.refused_from.as_ref()?;
-        let begin = if self.would_be_allowed() {
-            format!("allowed, until {from}")
-        } else {
-            format!("refused from {from} on")
+        let says = |(n, window): (usize, &RefusedWindow)| {
+            let from = window.from.as_deref().unwrap_or_default();
+            let begin = match n {
+                0 if self.would_be_allowed() => format!("allowed, until {from}"),
+                0 => format!("refused from {from} on"),
+                _ => format!("refused again from {from} on"),
+            };
+            let until = window.until.as_ref();
+            let until = until.map_or_else(String::new, |until| {
+                format!(", and allowed again from {until} on")
+            });
+            let message = window.message.as_deref().unwrap_or_default();
+            format!("{begin}{until}: {message}")
         };
-        let until = self.refused_until.as_ref();
-        let until = until.map_or_else(String::new, |until| {
-            format!(", and allowed again from {until} on")
-        });
-        let message = self.refused_from_message.as_deref().unwrap_or_default();
-        Some(format!("{begin}{until}: {message}"))
+        let all: Vec<String> = self.refused_windows.iter().enumerate().map(says).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// The release that it was judged at, where that is not simply the cluster's, in words.
+    pub(crate) fn says_release(&self) -> Option<String> {
+        let release = self.release.as_deref();
+        let pool = self.pool.as_deref().unwrap_or_default();
+        match self.release_by {
+            ReleaseBy::Pool => {
+                let release = release?;
+                Some(format!("at {release}, which pool {pool} serves"))
+            }
+            ReleaseBy::NodePool => Some(format!("{}, the NodePool's own", release?)),
+            ReleaseBy::PoolUnread => Some(format!(
+                "{}, the cluster's: what its pool serves was not read",
+                release?
+            )),
+            ReleaseBy::Cluster | ReleaseBy::Target => None,
+        }
     }
 
     /// Tells whether it leaves the conclusion open.

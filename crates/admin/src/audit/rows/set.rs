@@ -4,6 +4,7 @@ use crate::audit::cluster::image::Image;
 use crate::audit::results::set::{NodeCount, SetKind};
 use crate::audit::results::upkeep::{Rule, Upkeep};
 use crate::audit::rows::user_data::Stub;
+use crate::audit::verdict::served::At;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
@@ -106,8 +107,12 @@ pub(crate) struct Set {
     pub(crate) is_converted: bool,
     /// The operator puts new images into its template, under the same name.
     pub(crate) is_swapped: bool,
-    /// The release of its next node, where that is not the cluster's.
+    /// A node pool's own release.
     pub(crate) release: Option<String>,
+    /// The release that its pool serves now; absent where that is unknown.
+    pub(crate) served: Option<String>,
+    /// The release at which its next node is judged.
+    pub(crate) at: At,
     /// A node pool's platform, where no image is named.
     pub(crate) release_platform: Option<Platform>,
     /// A node pool that has the boot image of its release.

@@ -3,10 +3,10 @@
 
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::target::is_okd;
-use crate::audit::results::set::{Estimate, KnownBy, SetKind};
+use crate::audit::results::set::{Estimate, KnownBy, RefusedWindow, SetKind};
 use crate::audit::rows::set::{RELEASE_IMAGE, Set};
 use crate::audit::upkeep::candidate::parsed;
-use crate::audit::verdict::horizon::{Later, later};
+use crate::audit::verdict::horizon::later;
 use crate::audit::verdict::image_judge::{Judge, without_warnings};
 use crate::audit::versions::estimate::estimate;
 use crate::audit::versions::known_version::KnownVersion;
@@ -28,7 +28,7 @@ pub(crate) struct Judged {
     pub(crate) estimate: Option<Estimate>,
     /// Way to learn what is unknown.
     pub(crate) help: Option<LookupHelp>,
-    pub(crate) later: Option<Later>,
+    pub(crate) later: Vec<RefusedWindow>,
     pub(crate) note: Option<String>,
 }
 
@@ -66,13 +66,16 @@ pub(crate) fn by_what_is_known(
     verdict
 }
 
-/// Adds the later release that would refuse a known version. Where the release is unknown that leaves the verdict
+/// Adds the later releases that would refuse a known version. Where the release is unknown that leaves the verdict
 /// open: the cluster may run it already.
 pub(crate) fn with_horizon(verdict: Verdict, known: KnownVersion, judge: Judge<'_>) -> Judged {
     let is_open = verdict.verdict != Outcome::Refused;
-    let refusal = is_open.then(|| later(judge, &known.version)).flatten();
+    let refusals = match is_open {
+        true => later(judge, &known.version),
+        false => Vec::new(),
+    };
     let is_named = parsed(judge.release).is_some();
-    let (verdict, help) = if refusal.is_some() && !is_named {
+    let (verdict, help) = if !refusals.is_empty() && !is_named {
         let message = "the cluster's release is unknown".to_owned();
         let verdict = left_open(verdict, Reason::TargetUnknown, message);
         (verdict, Some(NAME_RELEASE.into()))
@@ -86,7 +89,7 @@ pub(crate) fn with_horizon(verdict: Verdict, known: KnownVersion, judge: Judge<'
         from: Some(known.from),
         estimate: None,
         help,
-        later: refusal,
+        later: refusals,
         note: None,
     }
 }
@@ -192,7 +195,7 @@ pub(crate) fn guessed(
         from,
         estimate: None,
         help: None,
-        later: None,
+        later: Vec::new(),
         note: looked_for(set, objects),
     };
     if let Some((verdict, from)) = by_release(set, judge) {

@@ -7,6 +7,7 @@ pub(crate) mod image_judge;
 pub(crate) mod issues;
 pub(crate) mod missing_limit;
 pub(crate) mod own;
+pub(crate) mod served;
 pub(crate) mod verdicts;
 
 use crate::policy::Policy;

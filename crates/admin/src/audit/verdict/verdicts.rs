@@ -36,6 +36,7 @@ pub(crate) fn judge(
         Some(known) => with_horizon(verdict, known, judge),
         None => guessed(&set, verdict, claim, judge, takes_estimates, objects),
     };
+    let judged = set.at.explained(judged);
     let missing_limit = missing_limit(&judged.verdict, judge);
     let (judged, is_unreadable) = with_user_data(judged, &set);
     let judged = with_cpu(judged, &set);
@@ -65,7 +66,7 @@ fn believed(set: &Set, judge: Judge<'_>) -> (Option<KnownVersion>, Option<KnownV
     let is_doubtful = |known: &KnownVersion| {
         let refuses = || {
             judge.verdict(Some(&known.version)).verdict == Outcome::Refused
-                || later(judge, &known.version).is_some()
+                || !later(judge, &known.version).is_empty()
         };
         let claim = known.claim.as_ref();
         claim.is_some_and(|claim| known.by == KnownBy::Report || claim.may_be_newer || refuses())
@@ -136,10 +137,13 @@ fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit 
         command.and_then(|change| change.command(&set)),
         file.and_then(|change| change.file(&set)).map(Box::new),
     );
-    let later = judged.later.unwrap_or_default();
+    let first = judged.later.first().cloned().unwrap_or_default();
     SetAudit {
         patch,
         patch_file,
+        release: set.at.release.clone(),
+        release_by: set.at.by,
+        remedy_not_before: remedy.after.map(|after| after.to_string()),
         boot_image: judged.version.as_ref().map(BootImageStatus::from),
         known_by: judged.by,
         known_from: judged.from,
@@ -148,9 +152,10 @@ fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit 
         action: judged.verdict.action,
         reason: judged.verdict.reason,
         message: judged.verdict.message,
-        refused_from: later.from,
-        refused_until: later.until,
-        refused_from_message: later.message,
+        refused_from: first.from,
+        refused_until: first.until,
+        refused_from_message: first.message,
+        refused_windows: judged.later,
         to_know_by: judged.help.as_ref().and_then(|help| help.script),
         to_know: judged.help.map(|help| help.says.to_owned()),
         remedy: remedy.text,

@@ -47,9 +47,9 @@ impl LaterCounts {
             if rows.iter().any(is_refused) {
                 continue;
             }
-            let later = rows.iter().filter_map(|set| refusal(set)).count();
+            let later = rows.iter().flat_map(|set| refusals(set)).count();
             let since = audit.since.as_ref();
-            let news: Refusals = rows.iter().filter_map(|set| news(since, set)).collect();
+            let news: Refusals = rows.iter().flat_map(|set| news(since, set)).collect();
             self.has_known |= later > news.len();
             self.sets.extend((!news.is_empty()).then_some(news));
         }
@@ -123,17 +123,22 @@ impl LaterCounts {
     }
 }
 
-/// The refusal by a later release, of a set that counts.
-fn refusal(set: &SetAudit) -> Option<Refusal> {
+/// The refusals by later releases, of a set that counts.
+fn refusals(set: &SetAudit) -> Refusals {
     let release = |text: &Option<String>| text.as_deref().and_then(release_of);
-    let from = release(&set.refused_from).filter(|_| !set.is_excepted())?;
-    Some((from, release(&set.refused_until)))
+    let windows = set.refused_windows.iter().filter(|_| !set.is_excepted());
+    windows
+        .filter_map(|window| Some((release(&window.from)?, release(&window.until))))
+        .collect()
 }
 
-/// The refusal by a later release, where an earlier audit that was named did not say so.
-pub(super) fn news(since: Option<&AuditChanges>, set: &SetAudit) -> Option<Refusal> {
+/// The refusals by later releases, where an earlier audit that was named did not say so.
+pub(super) fn news(since: Option<&AuditChanges>, set: &SetAudit) -> Refusals {
     let is_known = since.is_some_and(|since| since.known_later.contains(set.row_name()));
-    refusal(set).filter(|_| !is_known)
+    match is_known {
+        true => Vec::new(),
+        false => refusals(set),
+    }
 }
 
 /// `4.22` for 4.22.0.

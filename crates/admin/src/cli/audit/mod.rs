@@ -366,7 +366,7 @@ fn choose(
         {
             let is_later = args.fail_on == FailOn::Later;
             audit.sets.retain(|set| {
-                since.has(set) || is_later && later::news(Some(since), set).is_some()
+                since.has(set) || is_later && !later::news(Some(since), set).is_empty()
             });
         }
     }

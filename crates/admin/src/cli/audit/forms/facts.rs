@@ -182,6 +182,7 @@ pub(in crate::cli::audit) enum FactKind {
     Image,
     Version,
     Members,
+    Release,
     Why,
     Later,
     Excepted,
@@ -203,6 +204,7 @@ impl FactKind {
             Self::Image => "image",
             Self::Version => "version",
             Self::Members => "members",
+            Self::Release => "release",
             Self::Why => "why",
             Self::Later => "later",
             Self::Excepted => "excepted",
@@ -235,6 +237,7 @@ pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(FactKind, String)> {
         FactKind::Members,
         (!members.is_empty()).then(|| some_of(&members)),
     );
+    add(FactKind::Release, set.says_release());
     add(FactKind::Why, why);
     add(FactKind::Later, set.says_later());
     add(

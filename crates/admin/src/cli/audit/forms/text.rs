@@ -7,6 +7,7 @@ use super::facts::{
     names, namespace, remedies, shown, wait,
 };
 use crate::audit::results::fleet::FleetAudit;
+use crate::audit::results::set::ReleaseBy;
 use crate::audit::{
     BirthAudit, BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, Unread,
 };
@@ -14,7 +15,7 @@ use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::later::Later;
 use crate::cli::audit::next::{Below, NextStep};
 use crate::cli::audit::word::Word;
-use crate::forms::screen::{Block, Item, fit};
+use crate::forms::screen::{Block, Item, WHOLE, fit};
 use crate::forms::terminal::Terminal;
 
 /// The detail in which sets are shown.
@@ -237,7 +238,7 @@ fn audited(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<St
         .collect()
 }
 
-const COLUMNS: [&str; 4] = ["VERDICT", "SET", "BOOT IMAGE", "NODES"];
+const COLUMNS: [&str; 5] = ["VERDICT", "SET", "BOOT IMAGE", "NODES", "UNTIL"];
 
 /// Columns before the name of a set.
 const VERDICT: usize = 9;
@@ -249,7 +250,7 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
         return [Block::default(), Block::default()];
     }
     let shared = namespace(sets);
-    let mut rows: Vec<(Word, String, [String; 3])> = Vec::new();
+    let mut rows: Vec<(Word, String, [String; 4])> = Vec::new();
     for set in sets {
         let (word, why) = (Word::of(set), why(set));
         let row = (word, why, cells(set, shared));
@@ -258,7 +259,10 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
         let at = rows.iter().rposition(is_same).map_or(rows.len(), |n| n + 1);
         rows.insert(at, row);
     }
-    let [verdict, columns @ ..] = COLUMNS;
+    let [verdict, mut columns @ ..] = COLUMNS;
+    let has_until = rows.iter().any(|(.., [.., until])| !until.is_empty());
+    let [.., until] = &mut columns;
+    *until = if has_until { until } else { "" };
     let indent = VERDICT;
     let cells = rows.iter().map(|(_, _, cells)| cells.clone());
     let cells: Vec<_> = std::iter::once(columns.map(str::to_owned))
@@ -295,7 +299,7 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
     if open.is_empty() {
         [Block::default(), block(head, allowed, 6)]
     } else {
-        [block(head, open, 6), block(Vec::new(), allowed, 0)]
+        [block(head, open, WHOLE), block(Vec::new(), allowed, 0)]
     }
 }
 
@@ -307,7 +311,7 @@ fn legend(sets: &[SetAudit]) -> &'static str {
     }
 }
 
-fn cells(set: &SetAudit, shared: Option<&str>) -> [String; 3] {
+fn cells(set: &SetAudit, shared: Option<&str>) -> [String; 4] {
     let image = set.boot_image.as_ref();
     let joined = set.joined();
     let joined = joined.map_or_else(|| "-".to_owned(), |joined| joined.to_string());
@@ -317,7 +321,17 @@ fn cells(set: &SetAudit, shared: Option<&str>) -> [String; 3] {
         set.row().title(shared),
         image.map_or_else(|| probable(set), |image| image.version.clone()),
         format!("{joined}{}{inactive}", wanted.unwrap_or_default()),
+        until(set),
     ]
+}
+
+/// The release until which the set is allowed; of what was asked about, nothing is known before.
+fn until(set: &SetAudit) -> String {
+    match &set.refused_from {
+        _ if set.would_be_refused() && set.release_by == ReleaseBy::Target => String::new(),
+        _ if set.would_be_refused() => "now".to_owned(),
+        from => from.clone().unwrap_or_default(),
+    }
 }
 
 /// In the place of an unknown version.
@@ -340,11 +354,15 @@ fn why(set: &SetAudit) -> String {
         .map(|issue| format!("known issue {}", issue.says()));
     // Without a version of its own.
     let of_release = set.boot_image.is_none().then(|| set.message.clone());
-    let later = set.says_later();
+    // The column says it of what is allowed.
+    let later = set.says_later().filter(|_| !set.would_be_allowed());
+    let at = set.release_by == ReleaseBy::Pool;
+    let at = at.then(|| set.says_release()).flatten();
     let said = reason
         .or(issue)
         .or(of_release)
         .into_iter()
+        .chain(at)
         .chain(later)
         .chain(exception);
     said.collect::<Vec<_>>().join("; ")

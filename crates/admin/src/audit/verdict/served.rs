@@ -1,0 +1,77 @@
+//! The release at which the next node of a set is judged (pure).
+
+use crate::audit::cluster::config_pool::Served;
+use crate::audit::cluster::target::meant_release;
+use crate::audit::results::set::{ReleaseBy, SetKind};
+use crate::audit::rows::set::Set;
+use crate::audit::verdict::evidence::{Judged, left_open};
+use crate::verdict::Reason;
+use skewguard_cluster::cluster::Cluster as Objects;
+
+/// A release, and who says that it is the one of the next node.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct At {
+    /// Absent where it is unknown.
+    pub(crate) release: Option<String>,
+    pub(crate) by: ReleaseBy,
+    /// The config that the set's pool serves, and that was not read.
+    unread: Option<String>,
+}
+
+impl At {
+    /// The release that a set's pool serves now. The nodes of a NodePool are of its release.
+    pub(crate) fn now(set: &Set, objects: &Objects) -> Self {
+        let of = |release: Option<&String>, by| Self {
+            release: release.cloned(),
+            by,
+            unread: None,
+        };
+        let own = objects.release.as_ref();
+        if set.kind == SetKind::NodePool {
+            return of(set.release.as_ref().or(own), ReleaseBy::NodePool);
+        }
+        match objects.served(set.image.pool.as_deref()) {
+            Served::Release(release) if Some(&release) != own => {
+                of(Some(&release), ReleaseBy::Pool)
+            }
+            Served::Release(_) | Served::Cluster { is_read: true } => of(own, ReleaseBy::Cluster),
+            Served::Cluster { is_read: false } => of(own, ReleaseBy::PoolUnread),
+            Served::Unread(config) => Self {
+                unread: Some(config),
+                ..of(None, ReleaseBy::Pool)
+            },
+        }
+    }
+
+    /// The release that was asked about instead.
+    pub(crate) fn asked(self, asked: Option<&str>, objects: &Objects) -> Self {
+        let Some(asked) = asked else {
+            return self;
+        };
+        let own = self.release.as_deref().or(objects.release.as_deref());
+        Self {
+            release: Some(meant_release(own, asked)),
+            by: ReleaseBy::Target,
+            unread: None,
+        }
+    }
+
+    /// Says why a verdict is open that another release would turn.
+    pub(crate) fn explained(&self, judged: Judged) -> Judged {
+        let Some(config) = &self.unread else {
+            return judged;
+        };
+        if judged.verdict.reason != Reason::TargetUnknown {
+            return judged;
+        }
+        let message =
+            format!("its pool serves {config}, which was not read: its release is unknown");
+        Judged {
+            verdict: left_open(judged.verdict, Reason::TargetUnknown, message),
+            help: Some(READ_CONFIG.into()),
+            ..judged
+        }
+    }
+}
+
+const READ_CONFIG: &str = "read the MachineConfig that its pool serves to new nodes: what `oc get machineconfigs -o json` prints (--from)";
