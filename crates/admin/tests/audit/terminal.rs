@@ -33,9 +33,13 @@ fn the_conclusion_and_the_sets_fit_the_terminal() {
             "",
         );
         assert!(text.starts_with("Not ready to enforce: "), "{text}");
-        // A longer line takes several rows.
+        // A longer line takes several rows. What is refused or unknown is there, however low the screen is.
         let height = text.lines().map(|line| line.len().max(1).div_ceil(columns));
-        assert!(height.sum::<usize>() < rows, "{rows}: {text}");
+        assert!(height.sum::<usize>() < rows.max(30), "{rows}: {text}");
+        for open in ["REFUSED  ", "UNKNOWN  "] {
+            let wanted = if open == "REFUSED  " { 1 } else { 3 };
+            assert_eq!(text.matches(open).count(), wanted, "{rows}: {text}");
+        }
         assert!(text.contains("MachineSet/c1-old"), "{text}");
         // The conclusion points to what is there, or names the command that shows it.
         let points = text.contains("\nNext: see below what to change\n");
