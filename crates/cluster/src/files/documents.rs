@@ -127,7 +127,7 @@ fn add_list(
 
 /// Adds objects and lists in YAML, as must-gather keeps them.
 fn add_yaml(all: &mut Cluster, text: &str) -> Result<(), String> {
-    let before = all.count;
+    let before = (all.count, all.empty_lists);
     for document in yaml_list::documents(text) {
         match yaml_list::list(document) {
             Some(list) => add_yaml_list(all, &list, document)?,
@@ -139,7 +139,7 @@ fn add_yaml(all: &mut Cluster, text: &str) -> Result<(), String> {
             }
         }
     }
-    if all.count == before {
+    if (all.count, all.empty_lists) == before {
         return Err(no_yaml("has no kind"));
     }
     Ok(())

@@ -102,14 +102,19 @@ impl Image {
     }
 }
 
-/// The image that a spec of this kind names: a `providerSpec.value` of the Machine API, or the spec
-/// of an infrastructure machine of the Cluster API.
-pub fn read_spec(kind: &str, spec: &Value) -> Image {
+/// The platform that has provider specs or infrastructure machines of this kind.
+pub fn platform_of(kind: &str) -> Option<Platform> {
     let is_of = |platform: &Platform| {
         let mut begins = platform.row().kinds.iter();
         begins.any(|begin| kind.starts_with(begin))
     };
-    let Some(platform) = Platform::ALL.into_iter().find(is_of) else {
+    Platform::ALL.into_iter().find(is_of)
+}
+
+/// The image that a spec of this kind names: a `providerSpec.value` of the Machine API, or the spec
+/// of an infrastructure machine of the Cluster API.
+pub fn read_spec(kind: &str, spec: &Value) -> Image {
+    let Some(platform) = platform_of(kind) else {
         return Image {
             why_not: Some(WhyNot::UnknownPlatform),
             ..Image::default()

@@ -7,6 +7,7 @@ use super::names;
 use super::readers::{is_present, is_windows, references, shared, state};
 use crate::lenient::{Raw, is_there, message_if_any};
 use crate::moment::{Moment, time};
+use crate::platform::Platform;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -41,12 +42,12 @@ pub struct Machine {
     #[serde(rename = "status.lastUpdated", deserialize_with = "time")]
     pub since: Option<Moment>,
     #[serde(
-        rename = "status.errorReason|status.failureReason",
+        rename = "status.errorReason|status.failureReason|status.deprecated.v1beta1.failureReason",
         deserialize_with = "message_if_any"
     )]
     pub error_reason: Option<String>,
     #[serde(
-        rename = "status.errorMessage|status.failureMessage",
+        rename = "status.errorMessage|status.failureMessage|status.deprecated.v1beta1.failureMessage",
         deserialize_with = "message_if_any"
     )]
     pub error_message: Option<String>,
@@ -267,6 +268,12 @@ impl From<MachineSpec> for Source {
 }
 
 impl Source {
+    /// Its platform, by the kind of its provider spec or of its infrastructure object.
+    pub fn platform(&self) -> Option<Platform> {
+        let of_kind = || image::platform_of(&self.infrastructure.as_ref()?.0);
+        self.image.platform.or_else(of_kind)
+    }
+
     /// The Secret with the user data.
     pub fn secret(&self) -> Option<&str> {
         self.user_data.as_deref().or(self.bootstrap.as_deref())

@@ -53,6 +53,16 @@ pub struct Node {
     pub heartbeat: Option<Moment>,
 }
 
+/// The taint of a Node until its cloud controller manager has looked at it.
+pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+impl Node {
+    /// Its cloud controller manager has not looked at it yet.
+    pub fn is_uninitialized(&self) -> bool {
+        self.taints.iter().any(|taint| taint == UNINITIALIZED)
+    }
+}
+
 /// A Node as the API has it.
 #[derive(Deserialize)]
 struct NodeObject {

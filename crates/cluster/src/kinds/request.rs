@@ -4,10 +4,14 @@ use super::certificate::Validity;
 use super::groups::REQUEST;
 use super::metadata::{Condition, Metadata, condition, conditions};
 use super::names::normal;
-use super::request_name::{NODE_USER, node_of_request};
+use super::request_name::{NODE_USER, Subject};
 use crate::lenient::Raw;
 use crate::text::printable;
 use serde::Deserialize;
+
+/// Who asks for the certificate of a machine that is no Node yet.
+const BOOTSTRAPPER: &str =
+    "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
 
 /// A CertificateSigningRequest of a node.
 #[derive(Debug, Default)]
@@ -19,6 +23,9 @@ pub struct CertificateRequest {
     pub is_client: bool,
     /// Of a machine that is no Node yet: a node asks by its own name.
     pub is_first: bool,
+    /// Its user, organization and common name are those of a node's request: of a first one the
+    /// bootstrapper, else the node itself.
+    pub is_as_a_nodes: bool,
     pub is_approved: bool,
     pub is_signed: bool,
     /// Dates of the certificate, where it is there.
@@ -58,10 +65,16 @@ impl CertificateRequest {
             _ => return None,
         };
         let is_first = is_client && !username.starts_with(NODE_USER);
-        let node = match username.strip_prefix(NODE_USER) {
-            Some(node) => Some(printable(node)),
-            None => object.request.and_then(|Raw(text)| node_of_request(&text)),
-        };
+        let subject = object
+            .request
+            .and_then(|Raw(text)| Subject::of_request(&text));
+        let subject = subject.unwrap_or_default();
+        let own = username.strip_prefix(NODE_USER).map(printable);
+        let is_own = own.as_ref().map_or(username == BOOTSTRAPPER, |own| {
+            subject.node.as_ref() == Some(own)
+        });
+        let is_as_a_nodes = subject.is_a_nodes && is_own;
+        let node = own.or(subject.node);
         let denied = condition(&conditions, "Denied").or_else(|| condition(&conditions, "Failed"));
         let certificate = object.certificate.map(|Raw(text)| text);
         (!metadata.name.is_empty()).then(|| Self {
@@ -69,6 +82,7 @@ impl CertificateRequest {
             node: normal(&node.unwrap_or_default()),
             is_client,
             is_first,
+            is_as_a_nodes,
             is_approved: condition(&conditions, "Approved").is_some(),
             is_signed: certificate.is_some(),
             dates: certificate.as_deref().and_then(Validity::of_encoded_pem),

@@ -1,8 +1,8 @@
 //! The table of reasons: a row for each.
 
 use super::fill;
-use crate::verdict::Reason;
 use crate::verdict::Wanted::{self, Another, Newer, Older};
+use crate::verdict::{Judged, Reason};
 
 /// Subject of a reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,13 @@ pub struct ReasonWords {
     /// Which one does not break it, unless the finding says more.
     pub(in crate::verdict) wanted: Wanted,
     pub remedy: Remedy,
+}
+
+impl ReasonWords {
+    /// The part of the node that breaks the policy.
+    pub fn part(&self) -> &'static str {
+        self.part.unwrap_or(Judged::BootImage.name())
+    }
 }
 
 const TOO_OLD: &str = "IS TOO OLD FOR THIS CLUSTER";
