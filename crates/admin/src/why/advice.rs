@@ -2,46 +2,55 @@
 //! that a node sent.
 
 use crate::verdict::Reason;
-use crate::verdict::words::Remedy;
+use crate::verdict::words::{About, Remedy};
 
 /// The agent's own causes, which the node names: paragraphs of the name with its phases, the cause and
 /// what to do.
 const CAUSES: &str = include_str!("../../../../src/report/stall/causes.txt");
 
-/// The failures of clouds, in paragraphs: a name, what helps, and after a tab each what the message
+/// TLS handshakes that fail, in paragraphs: a name, what helps, and after a tab each what the message
 /// contains, in lower case. The first one that knows a message counts, the last one knows all.
-pub(super) const FAILURES: &str = include_str!("failures.txt");
+const HANDSHAKES: &str = include_str!("handshakes.txt");
 
-/// TLS handshakes that fail, in the same form.
-pub(super) const HANDSHAKES: &str = include_str!("handshakes.txt");
-
-/// What helps against a failure of a table.
-pub(super) fn what_helps(table: &'static str, message: &str) -> &'static str {
+/// What helps against a handshake that fails.
+pub(super) fn against_handshake(message: &str) -> &'static str {
     let message = message.to_ascii_lowercase();
     let is_known = |paragraph: &&str| {
         let mut words = paragraph.lines().filter_map(|line| line.strip_prefix('\t'));
         words.any(|words| message.contains(words))
     };
-    let paragraphs = table.split("\n\n");
+    let paragraphs = HANDSHAKES.split("\n\n");
     let known = paragraphs.clone().find(is_known).or(paragraphs.last());
     known
         .and_then(|known| known.lines().nth(1))
         .unwrap_or_default()
 }
 
-/// What to do against a cause of a first boot that does not finish; `None` for one that is not
-/// known.
-pub(super) fn against_cause(cause: &str) -> Option<&'static str> {
+/// What to do against a cause of a first boot that does not finish, in this phase; `None` for one that
+/// is not known.
+pub(super) fn against_cause(cause: &str, phase: &str) -> Option<&'static str> {
     let mut paragraphs = CAUSES.split("\n\n").map(str::lines);
     paragraphs.find_map(|mut lines| {
         let name = lines.next()?.split(':').next()?;
-        (name == cause).then(|| lines.nth(1))?
+        let remedy = lines.by_ref().nth(1).filter(|_| name == cause)?;
+        // A phase may have a remedy of its own, in the line after it.
+        let own = lines.next().and_then(|line| line.split_once(": "));
+        Some(
+            own.filter(|(of, _)| *of == phase)
+                .map_or(remedy, |(_, own)| own),
+        )
     })
+}
+
+/// The reason of a refusal by its name, where that is one of ours.
+pub(super) fn reason(name: &str) -> Option<Reason> {
+    let known = serde_json::from_value::<Reason>(name.into()).ok();
+    known.filter(|known| known.words().about != About::NoRule)
 }
 
 /// What to do against a refusal.
 pub(super) fn against_refusal(reason: &str) -> &'static str {
-    let Ok(reason) = serde_json::from_value::<Reason>(reason.into()) else {
+    let Some(reason) = self::reason(reason) else {
         return IMAGE;
     };
     match reason.words().remedy {
@@ -61,18 +70,28 @@ mod tests {
 
     #[test]
     fn advice_is_known_by_a_name_alone() {
-        let found = against_cause("NotFinalized").unwrap();
+        let found = against_cause("NotFinalized", "Rebase").unwrap();
         assert!(found.starts_with("A full /boot"), "{found}");
         for other in ["", "Nothing", "oc adm policy add-cluster-role-to-user"] {
-            assert_eq!(against_cause(other), None);
+            assert_eq!(against_cause(other, "Join"), None);
         }
+        let joins: Vec<_> = CAUSES
+            .lines()
+            .filter_map(|line| line.strip_prefix("Join: "))
+            .collect();
+        let names = CAUSES.split("\n\n").filter_map(|all| all.split(':').next());
+        let found = names.filter_map(|name| against_cause(name, "Join"));
+        assert_eq!(
+            found.filter(|found| joins.contains(found)).count(),
+            joins.len()
+        );
         assert_eq!(against_refusal("rm -rf /"), IMAGE);
         assert!(against_refusal("CPUBelowMinimum").starts_with("Make the machine on other"));
     }
 
     #[test]
-    fn each_failure_has_a_name_and_what_helps() {
-        for paragraph in FAILURES.split("\n\n").chain(HANDSHAKES.split("\n\n")) {
+    fn each_handshake_has_a_name_and_what_helps() {
+        for paragraph in HANDSHAKES.split("\n\n") {
             let lines: Vec<&str> = paragraph.trim_end().lines().collect();
             assert!(lines.len() >= 2, "{paragraph}");
             assert!(
@@ -86,20 +105,9 @@ mod tests {
                 );
             }
         }
-        for (table, message, wanted) in [
-            (FAILURES, "whatever", "Correct what the message names"),
-            (
-                FAILURES,
-                "QuotaExceeded",
-                "Raise the quota, or ask for less",
-            ),
-            (
-                HANDSHAKES,
-                "client sent an HTTP request to an HTTPS server",
-                "Let the URL in its user data begin with https://",
-            ),
-        ] {
-            assert_eq!(what_helps(table, message), wanted);
-        }
+        assert_eq!(
+            against_handshake("client sent an HTTP request to an HTTPS server"),
+            "Let the URL in its user data begin with https://"
+        );
     }
 }

@@ -10,6 +10,7 @@ use super::finding::Finding;
 use super::moment::{Moment, span};
 use super::way::Stage;
 use crate::audit::SetAudit;
+use crate::version::ImageVersion;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::report::{Progress, Report};
 
@@ -48,13 +49,7 @@ impl<'a> Case<'a> {
         if last.action != "Block" {
             return self.of_boot_failure();
         }
-        let what = match &last.version {
-            Some(image) if !last.message.contains(&**image) => {
-                format!("{} ({image})", last.message)
-            }
-            _ => last.message.clone(),
-        };
-        Some(self.refused(&last.reason, last.at(), "report", &what))
+        Some(self.refused(&last.reason, last.at(), "report", last.version.as_deref()))
     }
 
     /// Puts its reports and Events into the evidence; the Events of its agent, the oldest first.
@@ -93,15 +88,34 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn refused(&self, reason: &str, at: Option<Moment>, source: &str, what: &str) -> Finding {
+    /// A refusal in our own words, by the reason's name and the version: the text may be anybody's.
+    fn refused(
+        &self,
+        reason: &str,
+        at: Option<Moment>,
+        source: &str,
+        version: Option<&str>,
+    ) -> Finding {
+        let version = version
+            .map(ImageVersion::parse)
+            .filter(ImageVersion::is_known);
+        let version = version.map_or(String::new(), |version| format!(" ({})", version.text));
+        let known = advice::reason(reason);
+        let step = known.map_or(String::new(), |_| format!(": {reason}"));
+        let why = known.map_or(
+            "it gives no reason that is known here".to_owned(),
+            |known| {
+                let words = known.words();
+                format!("its {} {}", words.part(), words.headline.to_lowercase())
+            },
+        );
         let finding = Finding::claim(
             Stage::Refused,
-            format!("refused: {reason}, by its {source}"),
+            format!("refused{step}, by its {source}"),
             format!(
-                "{} was refused{}, by its own {source}: {}",
+                "{} was refused{}, by its own {source}: {why}{version}.",
                 self.name,
                 self.ago(at),
-                quoted(what)
             ),
         );
         after_refusal(finding, reason, self.judged)
@@ -145,7 +159,7 @@ impl<'a> Case<'a> {
             return Some(self.went_on(event));
         }
         if event.action == "Block" {
-            return Some(self.refused(&event.reason, event.last, "Event", &event.message));
+            return Some(self.refused(&event.reason, event.last, "Event", None));
         }
         (event.reason == STALLED).then(|| {
             Finding::claim(
@@ -220,7 +234,7 @@ impl<'a> Case<'a> {
                 quoted(&said)
             ),
         );
-        finding.next(advice::against_cause(&progress.cause).unwrap_or(CONSOLE))
+        finding.next(advice::against_cause(&progress.cause, &progress.phase).unwrap_or(CONSOLE))
     }
 }
 
@@ -235,19 +249,21 @@ fn quoted(text: &str) -> String {
 /// Adds what to do after a refusal, and the fate of the next machine.
 fn after_refusal(finding: Finding, reason: &str, judged: Option<&SetAudit>) -> Finding {
     let help = advice::against_refusal(reason);
+    let finding = finding
+        .next("Make sure of it before anything else: its console says `NODE REFUSED`, and why");
     let Some(judged) = judged else {
-        return finding.next(help).next("Then delete this Machine");
+        return finding.next(help);
     };
     let set = judged.short_name();
     let version = judged.sure_version();
     let made_from = version.unwrap_or("an unknown image");
     if version.is_none() || !judged.would_be_refused() {
         return finding.next(format!(
-            "{set} makes its next machines from {made_from}, which the limits here allow: if they are not those of the cluster's policy, name it with `--policy`; if they are, delete this Machine"
+            "{set} makes its next machines from {made_from}, which the limits that were compared allow: those of `--policy`, else the ones that `policy init` writes. The node compares the cluster's own"
         ));
     }
     let remedy = judged.remedy.as_deref().unwrap_or(help);
     finding.next(format!("{set}: {remedy}")).next(format!(
-        "Afterwards delete this Machine; until then {set} makes others from {made_from}, which are refused, too"
+        "Until then {set} makes others from {made_from}, which are refused, too"
     ))
 }

@@ -150,6 +150,7 @@ fn find(case: &mut Case<'_>) -> Finding {
         case.reach(At::Instance, text);
     }
     if !case.machine.is_some_and(Machine::is_failed)
+        && !case.is_off_and_silent()
         && let Some(finding) = case.of_node()
     {
         return finding;

@@ -88,6 +88,11 @@ impl Finding {
         }
     }
 
+    /// The step at which it stopped, where that is another than its stage's.
+    pub(super) fn at(self, at: At) -> Self {
+        Self { at, ..self }
+    }
+
     pub(super) fn next(mut self, what: impl Into<String>) -> Self {
         self.next.push(what.into());
         self

@@ -1,6 +1,6 @@
 //! Machines that reach the machine-config-server, and fail at its certificate or before (pure).
 
-use super::advice::{HANDSHAKES, what_helps};
+use super::advice::against_handshake;
 use super::case::Case;
 use super::finding::{Finding, sentence};
 use super::moment::Moment;
@@ -81,7 +81,7 @@ impl Case<'_> {
             self.ago(at),
             sentence(error)
         ))
-        .next(what_helps(HANDSHAKES, error))
+        .next(against_handshake(error))
         .next("Look at its console: Ignition says there what it asks for, and the error")
     }
 }

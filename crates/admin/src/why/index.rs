@@ -58,6 +58,8 @@ pub(super) struct Index<'a> {
     pub(super) is_everybody_strange: bool,
     /// Events about first boots that failed, by the node that they name in lower case.
     pub(super) boot_failures: BTreeMap<String, Vec<&'a Event>>,
+    /// Several Machines name Nodes, and none of these is among the Nodes that were read.
+    pub(super) is_of_two_clusters: bool,
     /// Names that the approver finds Machines by, in lower case.
     pub(super) internal_names: BTreeSet<String>,
 }
@@ -89,16 +91,26 @@ impl<'a> Index<'a> {
             boot_failures: grouped(events.filter_map(|event| Some((failed_node(event)?, event)))),
             ground: Ground::new(facts),
             internal_names: internal_names(facts.all_machines()),
+            is_of_two_clusters: false,
             strangers: Vec::new(),
             namesakes: Vec::new(),
             unnamed: 0,
             strange_askers: Vec::new(),
             is_everybody_strange: false,
         };
+        index.is_of_two_clusters = index.is_of_two_clusters();
         index.find_strangers();
         index.find_namesakes();
         index.find_strange_askers();
         index
+    }
+
+    fn is_of_two_clusters(&self) -> bool {
+        let machines = self.facts.all_machines();
+        let own = machines.filter(|machine| machine.node_pool.is_none());
+        let mut named = own.filter_map(|machine| machine.node.as_deref());
+        let several = named.clone().nth(1).is_some() && self.ground.has_nodes;
+        several && !named.any(|name| self.links.node(name).is_some())
     }
 
     /// Finds the requests of addresses that no Machine, host, agent or Node has, and those of a Node's that

@@ -1,17 +1,19 @@
 //! Machines without an instance, and instances that do not run (pure).
 
-use super::advice::{FAILURES, what_helps};
 use super::case::{Case, Subject};
+use super::failures::{Failure, OTHER};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::span;
-use super::way::Stage;
+use super::request_step::Asked;
+use super::way::{At, Stage};
 use skewguard_cluster::kinds::agent::Agent;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::KARPENTER;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, condition};
+use skewguard_core::platform::Platform;
 
 /// States of a cloud's instance that runs nothing.
 const OFF: &str = "error stopped stopping terminated shutting-down deallocated deallocating poweredoff off \
@@ -67,12 +69,14 @@ impl<'a> Case<'a> {
             || matches!(phase, "Provisioned" | "Running")
             || exists.is_some_and(Condition::is_true);
         if !is_made {
-            let paused = self.paused(machine);
-            return Err(paused.unwrap_or_else(|| self.not_made(machine)));
+            return match self.paused(machine) {
+                Some(paused) => Err(paused),
+                None => self.not_made(machine),
+            };
         }
         let state = machine.instance_state.as_deref();
         if let Some(state) = state.filter(|state| is_off(state)) {
-            return Err(self.off(state));
+            return Err(self.off(machine, state));
         }
         let name = machine.instance.as_deref();
         let name = name.or(machine.provider_id.as_deref());
@@ -85,21 +89,66 @@ impl<'a> Case<'a> {
         (!state.is_empty() && !is_one_of(ON, state) && !is_off(state)).then_some(state)
     }
 
-    fn off(&mut self, state: &str) -> Finding {
+    /// Its instance does not run, and its Node is silent: what runs nothing asks for nothing.
+    pub(super) fn is_off_and_silent(&self) -> bool {
+        let state = self
+            .machine
+            .and_then(|machine| machine.instance_state.as_deref());
+        let ready = self.node.and_then(|node| node.ready.as_ref());
+        state.is_some_and(is_off) && ready.is_some_and(|ready| ready.status == "Unknown")
+    }
+
+    fn off(&mut self, machine: &Machine, state: &str) -> Finding {
         let source = self.field("the instance's state");
         self.see(source.clone(), None, format!("instance state {state}"));
-        no_instance(
+        // Google Compute's TERMINATED is a stopped one.
+        let is_stopped = machine.source.platform() == Some(Platform::Gcp) || state == "TERMINATED";
+        let node = self.silent_node();
+        let finding = no_instance(
             format!("the instance is {state}"),
-            format!("{}'s instance is not up: its state is {state}.", self.name),
-        )
-        .next(if is_one_of("error failed", state) {
-            "Read in the cloud's console why: an instance in this state is not started again"
-        } else if is_one_of(ENDED, state) {
-            "Delete the Machine: somebody or the cloud ended its instance, which is never started again"
+            format!(
+                "{}'s instance is not up: its state is {state}.{node}",
+                self.name
+            ),
+        );
+        let finding = if is_one_of("error failed", state) {
+            finding.next(
+                "Read in the cloud's console why: an instance in this state is not started again",
+            )
+        } else if is_one_of(ENDED, state) && !is_stopped && replace(machine) == DELETE {
+            finding.next("Delete the Machine: somebody or the cloud ended its instance, which is never started again")
+        } else if is_one_of(ENDED, state) && !is_stopped {
+            finding.next(format!(
+                "Its instance was ended, and is never started again: {}",
+                replace(machine)
+            ))
         } else {
-            "Start it in the cloud's console, or delete the Machine"
-        })
-        .proved(self, source, &[Counter::Nodes])
+            finding.next("Find out who or what stopped it, and start it in the cloud's console")
+        };
+        match self.request_of_silent_node() {
+            None => finding.proved(self, source, &[Counter::Nodes]),
+            Some(request) => {
+                self.unseen("whether that state is of now: the cloud's console");
+                finding.next(format!("Leave request {request} alone until the instance is known to run: what is off asks for nothing"))
+            }
+        }
+    }
+
+    /// ` Its Node x has not been Ready for 4 hours.`
+    fn silent_node(&mut self) -> String {
+        let Some(node) = self.node else {
+            return String::new();
+        };
+        let name = &node.metadata.name;
+        let Some(ready) = node.ready.as_ref().filter(|ready| !ready.is_true()) else {
+            return String::new();
+        };
+        self.see_condition_of(&format!("Node {name}"), ready);
+        let since = ready.since();
+        let since = since.map_or(String::new(), |since| {
+            format!(" for {}", span(self.now.since(since)))
+        });
+        format!(" Its Node {name} has not been Ready{since}.")
     }
 
     /// A Machine in the phase `Failed`, which is final. It says so itself, whatever its Node does.
@@ -135,8 +184,9 @@ impl<'a> Case<'a> {
             _ if runs => "Look in the cloud whether its instance runs, as its Node says. If it does, keep the Machine: deleting it ends the instance".to_owned(),
             Some(node) => format!("Look whether its Node is Ready: `oc get node {node}`. If it is, keep the Machine: deleting it ends the instance; if not, delete it: one that failed is not tried again"),
             None => format!(
-                "{}; then delete the Machine: one that failed is not tried again",
-                what_helps(FAILURES, &text)
+                "{}; then {}: one that failed is not tried again",
+                Failure::of(machine, &text).map_or(OTHER, |failure| &failure.next),
+                replace(machine)
             ),
         };
         let finding = no_instance(
@@ -213,8 +263,13 @@ impl<'a> Case<'a> {
         Some(finding.next(help).proved(self, source, &[Counter::Nodes]))
     }
 
-    /// A Machine whose instance is not there yet, or is refused to it.
-    fn not_made(&mut self, machine: &Machine) -> Finding {
+    /// A Machine whose instance is not there yet, or is refused to it; the instance, where a request proves it.
+    fn not_made(&mut self, machine: &Machine) -> Result<String, Finding> {
+        let exists = condition(&machine.conditions, "InstanceExists");
+        if let Some(exists) = exists.filter(|exists| exists.status == "Unknown") {
+            self.see_condition(exists);
+            return self.not_known(machine, &exists.says(), "condition InstanceExists");
+        }
         let (why, by) = match error(machine) {
             Some(text) => {
                 self.see(self.field(ERROR), machine.since, &text);
@@ -237,24 +292,55 @@ impl<'a> Case<'a> {
                 "there is none",
                 format!("{name} has no instance{age}{says}"),
             );
-            return self.ask_controller(machine, finding);
+            return Err(self.ask_controller(machine, finding));
+        }
+        let failure = Failure::of(machine, &why);
+        if failure.is_some_and(Failure::is_of_cloud) && by == By::Object {
+            return self.not_known(machine, &why, "its conditions");
         }
         let hosts = match why.contains("BareMetalHost") {
             true => self.free_hosts(machine),
             false => String::new(),
         };
-        let help = what_helps(FAILURES, &why);
+        let is_of_set = failure.is_some_and(Failure::is_of_spec);
         let finding = no_instance(
             "there is none",
             format!("{name} has no instance{age}: {}{hosts}", sentence(&why)),
         )
-        .next(help)
-        .next(match help.contains("its set") {
+        .next(failure.map_or(OTHER, |failure| &failure.next))
+        .next(match is_of_set && machine.is_owned_by("MachineSet", None) {
             true => "After a change of the set delete the Machine, which keeps what it was made with; else leave it: its controller tries again by itself",
             false => "Leave the Machine: its controller tries again by itself",
         })
         .proved(self, self.object(), &[Counter::Nodes, Counter::Host]);
-        self.told_by(by == By::Event, finding)
+        Err(self.told_by(by == By::Event, finding))
+    }
+
+    /// A Machine whose cloud could not be asked: nothing is known of its instance, unless that asked for
+    /// its config.
+    fn not_known(&mut self, machine: &Machine, why: &str, field: &str) -> Result<String, Finding> {
+        if let Asked::Seen(seen) = self.asked() {
+            return Ok(format!(
+                "there, as its request at {} says",
+                seen.last.at.clock()
+            ));
+        }
+        let failure = Failure::of(machine, why);
+        let finding = Finding::new(
+            Stage::Unknown,
+            "the cloud could not be asked",
+            format!(
+                "Whether {} has an instance is unknown, because the cloud could not be asked: {}",
+                self.name,
+                sentence(why)
+            ),
+        );
+        let source = self.field(field);
+        Err(finding
+            .at(At::Instance)
+            .next(failure.map_or("Repair the credentials of the Machine's controller, or its way to the cloud, by what the message names", |failure| &failure.next))
+            .next("Leave Machines and sets as they are: the controller asks again by itself")
+            .proved(self, source, &[Counter::Nodes]))
     }
 
     /// Adds who knows why an instance is not made, where nothing that was read says it.
@@ -475,6 +561,20 @@ impl<'a> Case<'a> {
         Err(finding.proved(self, source, &[Counter::Itself]))
     }
 }
+
+/// What makes another Machine in its place.
+pub(super) fn replace(machine: &Machine) -> &'static str {
+    let is_of = |kind| machine.is_owned_by(kind, None);
+    if is_of("ControlPlaneMachineSet") || machine.role.as_deref() == Some("master") {
+        "have it replaced by its ControlPlaneMachineSet, if that is Active; without one nothing makes it anew"
+    } else if machine.owners.is_empty() {
+        "make another, which no set does"
+    } else {
+        DELETE
+    }
+}
+
+const DELETE: &str = "delete the Machine";
 
 /// Who says why there is no instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

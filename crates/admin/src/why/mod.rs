@@ -10,6 +10,7 @@ mod case;
 mod claims;
 mod deletion;
 mod explain;
+mod failures;
 mod finding;
 mod first_boot;
 mod ground;

@@ -3,13 +3,14 @@
 use super::case::Case;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
+use super::instance::replace;
 use super::moment::span;
-use super::taken_name::{RENEWALS, approve};
+use super::taken_name::RENEWALS;
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::Condition;
 use skewguard_cluster::kinds::names::normal;
-use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::node::{Node, UNINITIALIZED};
 use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::names::count;
 
@@ -46,6 +47,7 @@ impl<'a> Case<'a> {
                 let finding = self.not_ready(node, ready, &which);
                 (finding, format!("{source}, condition Ready"))
             }
+            None if node.is_uninitialized() => (self.not_initialized(node, &which), source),
             None if !is_linked => (self.not_linked(node, &which), source),
             None => (self.joined(node, &which, serving), source),
         };
@@ -128,6 +130,18 @@ impl<'a> Case<'a> {
         let source = self.field("status.nodeRef");
         let text = format!("{node}, which is not among the Nodes");
         self.see(&source, None, text);
+        if self.index.is_of_two_clusters {
+            let text = format!(
+                "Whether the Node {node} of {} is there cannot be told: no Node that a Machine names is among those that were read, so they are of two clusters or two times.",
+                self.name
+            );
+            self.unseen("the Nodes of the Machines' own cluster: `oc get nodes -o json`");
+            return Some(
+                Finding::new(Stage::Unknown, "cannot be told apart", text)
+                    .at(At::Node)
+                    .next("Gather Machines and Nodes of one cluster at one time"),
+            );
+        }
         let finding = Finding::new(
             Stage::NodeNotReady,
             format!("{node} is gone"),
@@ -138,7 +152,8 @@ impl<'a> Case<'a> {
         );
         let finding = finding
             .next("Start its kubelet again, which makes the Node anew: on the node, systemctl restart kubelet")
-            .next("Or delete the Machine: its set makes another");
+            .next(format!("Or, if its instance is of no use, {}", replace(machine)));
+        self.reach(At::Certificate, "");
         Some(finding.proved(self, source, &[Counter::Nodes, Counter::Requests]))
     }
 
@@ -203,6 +218,14 @@ impl<'a> Case<'a> {
         own.last().copied().filter(|_| is_silent)
     }
 
+    /// The request in the name of a silent Node, put into the evidence.
+    pub(super) fn request_of_silent_node(&mut self) -> Option<&'a str> {
+        let last = self.asks_again(self.node?)?;
+        let text = format!("of node {}, pending", last.node);
+        self.see(last.source(), last.metadata.created, text);
+        Some(&last.metadata.name)
+    }
+
     /// Adds that request to what is said of the Node, and what to do with it.
     fn with_request(&mut self, node: &Node, mut finding: Finding) -> Finding {
         let Some(last) = self.asks_again(node) else {
@@ -226,11 +249,58 @@ impl<'a> Case<'a> {
         };
         let waits = self.pending(last, &own);
         finding.sentence = format!("{} {what}: {waits}{why}", finding.sentence);
-        let finding = finding.next(approve(last));
+        let finding = self.advise_approval(finding, last);
         if last.is_first {
             finding
         } else {
             finding.next(RENEWALS)
+        }
+    }
+
+    /// A Node that its cloud controller manager has not looked at: it keeps the taint, and no pod runs on it.
+    fn not_initialized(&self, node: &Node, which: &str) -> Finding {
+        let id = match node.provider_id {
+            Some(_) => "",
+            None => " and has no spec.providerID",
+        };
+        Finding::new(
+            Stage::NodeNotReady,
+            format!("{} is not initialized", node.metadata.name),
+            format!(
+                "{} has joined, and {which} keeps the taint {UNINITIALIZED}{id}: the cloud controller manager has not initialized it, so that pods are kept from it.",
+                self.name
+            ),
+        )
+        .next("Look at the cloud controller manager: `oc get pods -n openshift-cloud-controller-manager`, and the logs of its pods")
+    }
+
+    /// A Machine without addresses, by which the nodelink-controller finds its Node.
+    fn without_addresses(&mut self, node: &Node, which: &str) -> Finding {
+        self.see(self.field("status.addresses"), None, "none");
+        let bare = self.host.filter(|host| host.addresses.is_empty());
+        let why = bare.map_or(String::new(), |host| {
+            let name = host.metadata.full_name();
+            self.see(
+                format!("BareMetalHost {name}, status.hardware"),
+                None,
+                "none",
+            );
+            format!(", because its host {name} has no hardware details: it was never inspected")
+        });
+        let finding = Finding::new(
+            Stage::NodeNotReady,
+            format!("{} is not linked", node.metadata.name),
+            format!(
+                "{} has joined, and the Machine is not linked to it: {which} is there, and the Machine has no addresses, by which it is found{why}.",
+                self.name
+            ),
+        );
+        match bare {
+            Some(host) => finding.next(format!(
+                "Give the host its hardware details, host name and addresses among them, by the annotation inspect.metal3.io/hardwaredetails: `oc describe baremetalhosts.metal3.io -n {} {}`",
+                host.metadata.namespace, host.metadata.name
+            )),
+            None => finding.next("Look why its controller writes no status.addresses: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`"),
         }
     }
 
@@ -242,10 +312,17 @@ impl<'a> Case<'a> {
             (Some(own), Some(other)) if own != other => {
                 format!("the Machine's spec.providerID is {own}, the Node's {other}")
             }
-            (Some(_), None) if node.ready.is_some() => {
+            _ if self
+                .machine
+                .is_some_and(|machine| machine.addresses.is_empty()) =>
+            {
+                return self.without_addresses(node, which);
+            }
+            (Some(_), None) if node.is_uninitialized() => {
                 "the Node has no spec.providerID: the cloud controller did not initialize it"
                     .to_owned()
             }
+            (Some(_), None) if node.ready.is_some() => "the Node has no spec.providerID".to_owned(),
             (None, _) => "the Machine has no spec.providerID".to_owned(),
             (Some(_), _) => "nothing that was read says why".to_owned(),
         };

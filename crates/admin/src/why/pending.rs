@@ -5,8 +5,9 @@ use super::case::{Case, Subject};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::{Moment, span};
-use super::taken_name::{APPROVED_WITHIN, approve, with_advice};
+use super::taken_name::APPROVED_WITHIN;
 use super::way::{At, Stage};
+use skewguard_cluster::kinds::names::normal;
 use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::names::count;
 
@@ -50,12 +51,33 @@ impl<'a> Case<'a> {
         let all = names
             .iter()
             .flat_map(|name| self.index.links.first_requests(name));
-        let own = all.filter(|request| !self.is_before(request.metadata.created));
+        let joined = self.joined_by();
+        let is_later = |request: &&CertificateRequest| {
+            let made = request.metadata.created;
+            !self.is_before(made) && joined.is_none_or(|joined| made > Some(joined))
+        };
+        let own = all.filter(is_later);
         let mut own: Vec<&CertificateRequest> = own.collect();
         own.sort_by_key(|request| (request.metadata.created, &request.metadata.name));
         // A full name is found by its first part, too.
         own.dedup_by_key(|request| &request.metadata.name);
         own
+    }
+
+    /// The moment by which it had joined, where its Machine names a Node: requests up to then are of that.
+    fn joined_by(&self) -> Option<Moment> {
+        let machine = self.machine?;
+        let node = normal(machine.node.as_deref()?);
+        let running = machine
+            .since
+            .filter(|_| machine.phase.as_deref() == Some("Running"));
+        let requests = self.index.links.requests.get(&*node).into_iter().flatten();
+        // A Node alone asks for a certificate to serve with.
+        let serving = requests.clone().filter(|request| !request.is_client);
+        let serving = serving.filter_map(|request| request.metadata.created);
+        let signed = requests.filter(|request| request.is_first && request.is_signed);
+        let first = signed.filter_map(|request| request.metadata.created).min();
+        running.into_iter().chain(serving).chain(first).max()
     }
 
     /// Requests of no known machine, made since `at`, that may be its own: where there are not fewer
@@ -132,8 +154,8 @@ impl<'a> Case<'a> {
             ),
         );
         match self.obstacle(first) {
-            None => finding.next(NAMES).next(approve(first)),
-            obstacle => with_advice(finding, first, obstacle),
+            None => self.advise_approval(finding.next(NAMES), first),
+            obstacle => self.with_advice(finding, first, obstacle),
         }
     }
 
@@ -201,6 +223,10 @@ impl<'a> Case<'a> {
             )
             .proved(self, source, &[Counter::Nodes]);
         }
+        for request in own.iter().rev().skip(1).take(4).rev() {
+            let text = format!("of node {node}, {}", state(request));
+            self.see(request.source(), request.metadata.created, text);
+        }
         self.see(&source, created, format!("of node {node}, pending"));
         // Only what the approver says of this request is a proof.
         let (reason, unseen) = match self.why_not_approved(last) {
@@ -230,7 +256,7 @@ impl<'a> Case<'a> {
         }
         let obstacle = self.obstacle(last);
         let is_open = obstacle.as_ref().is_some_and(|obstacle| obstacle.is_open);
-        let finding = with_advice(finding, last, obstacle);
+        let finding = self.with_advice(finding, last, obstacle);
         if let Some(unseen) = unseen {
             self.unseen(unseen);
         }

@@ -30,6 +30,14 @@ pub(super) fn is_remade(index: &Index<'_>, machine: &Machine) -> bool {
     deleted(index, machine).len() > 1
 }
 
+/// Tells if the cluster-autoscaler gave up machines of its set.
+pub(super) fn is_given_up(index: &Index<'_>, machine: &Machine) -> bool {
+    index
+        .autoscaler
+        .iter()
+        .any(|event| is_of_set(event, machine))
+}
+
 impl<'a> Case<'a> {
     /// The finding, told as a part of the loop in which a health check deletes the machines of its set.
     pub(super) fn remade(&mut self, finding: Finding) -> Finding {
@@ -126,7 +134,7 @@ impl<'a> Case<'a> {
             "{} comes after Machines of {set} that, as Events say, the cluster-autoscaler gave up, because they had no Node in time.{removed} {}",
             self.name, finding.sentence
         );
-        let first = "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler: `oc edit clusterautoscalers.autoscaling.openshift.io default`";
+        let first = "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler";
         let finding = finding.retold(Stage::BeingRemade, sentence, Some(first.to_owned()));
         self.told_by(true, finding)
     }
@@ -216,11 +224,11 @@ fn is_of_set(event: &Event, machine: &Machine) -> bool {
     event.reason == "ScaleUpTimedOut" && event.message.contains(&group)
 }
 
-/// The advice to stop a loop.
+/// The advice to stop a loop: no command, since Events alone tell of it.
 fn stop(check: &HealthCheck) -> String {
     format!(
-        "Stop the loop until the cause is gone: `{}`",
-        keep_command(check)
+        "If the log of its controller says so, too, stop the loop until the cause is gone: nodeStartupTimeout of MachineHealthCheck {} as 0 keeps machines without a Node",
+        check.metadata.full_name()
     )
 }
 

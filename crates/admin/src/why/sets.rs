@@ -48,9 +48,16 @@ enum Refusal<'a> {
     Condition(&'a Condition),
 }
 
+/// The beginning of what the Machine API's controller says of a set whose Machines it cannot make.
+const SYNC: &str = "failed to sync machines";
+
 fn refusal<'a>(index: &Index<'a>, set: &'a MachineSet) -> Option<Refusal<'a>> {
     let events = index.events("MachineSet", &set.metadata.namespace, &set.metadata.name);
-    let is_failure = |event: &&Event| event.is_warning && event.reason == "FailedCreate";
+    // The Machine API's controller of sets, and no provider's own.
+    let is_sync =
+        |event: &Event| event.reason == "ReconcileError" && event.message.starts_with(SYNC);
+    let is_failure =
+        |event: &&Event| event.is_warning && (event.reason == "FailedCreate" || is_sync(event));
     let event = || events.into_iter().rfind(is_failure);
     let says_why = |condition: &&Condition| {
         matches!(
@@ -78,7 +85,7 @@ impl<'a> Case<'a> {
         let is_event = matches!(refusal, Some(Refusal::Event(_)));
         let (source, at, message, by, tried) = match refusal {
             Some(Refusal::Event(event)) => (
-                format!("Event FailedCreate of {}", self.object()),
+                format!("Event {} of {}", event.reason, self.object()),
                 event.last,
                 event.message.clone(),
                 "an Event says",

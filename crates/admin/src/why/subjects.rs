@@ -3,7 +3,7 @@
 use super::case::{Case, Subject};
 use super::index::{Index, Stranger};
 use super::moment::Moment;
-use super::remade::is_remade;
+use super::remade::{is_given_up, is_remade};
 use super::way::YOUNG;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::host::Host;
@@ -31,7 +31,7 @@ pub(super) fn of_age<'a>(
     let is_in = |subject: &Subject<'_>| namespace.is_none_or(|name| subject.is_in(name));
     for (since, subject) in all.into_iter().filter(|(_, subject)| is_in(subject)) {
         // What is deleted before it can join is never older, and what has failed is over.
-        let is_never_young = matches!(subject, Subject::Machine(machine) if machine.is_failed() || is_remade(index, machine));
+        let is_never_young = matches!(subject, Subject::Machine(machine) if machine.is_failed() || is_remade(index, machine) || is_given_up(index, machine));
         // Without a clock it may be of any age.
         let is_known = index.facts.has_clock();
         if is_known && !is_never_young && since.is_some_and(|since| index.now.since(since) < YOUNG)
@@ -48,7 +48,8 @@ pub(super) fn of_age<'a>(
 pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
     let facts = index.facts;
     let machines = facts.all_machines().filter(|machine| {
-        !machine.is_deleting && index.links.counts(machine) && is_without_node(index, machine)
+        let is_one = !machine.is_deleting && !is_manifest(machine);
+        is_one && index.links.counts(machine) && is_without_node(index, machine)
     });
     let hosts = facts.hosts.iter().filter(|host| {
         host.consumer.is_none() && host.is_wanted && !host.is_external && !host.is_live()
@@ -63,6 +64,13 @@ pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
         .collect();
     all.sort_by_key(|(since, _)| *since);
     all
+}
+
+/// Tells if it is no Machine of a cluster, but what somebody writes to make one: the API server gives each
+/// its time.
+fn is_manifest(machine: &Machine) -> bool {
+    let is_bare = machine.phase.is_none() && machine.conditions.is_empty();
+    is_bare && machine.metadata.created.is_none() && machine.provider_id.is_none()
 }
 
 /// A subject, and since when it waits; `None` where it has a Node.
@@ -93,7 +101,13 @@ fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
     match index.links.node(name) {
         Some(node) => {
             let ready = node.ready.as_ref();
-            machine.is_failed() || ready.is_some_and(|ready| !ready.is_true())
+            let is_new = node
+                .metadata
+                .created
+                .is_some_and(|at| index.now.since(at) < YOUNG);
+            machine.is_failed()
+                || ready.is_some_and(|ready| !ready.is_true())
+                || node.is_uninitialized() && !is_new
         }
         // The Nodes of a NodePool's machines are in another cluster.
         None => machine.is_failed() || index.ground.has_nodes && machine.node_pool.is_none(),

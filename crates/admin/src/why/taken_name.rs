@@ -39,29 +39,56 @@ impl Obstacle {
     }
 }
 
-/// The advice to approve a request.
-pub(super) fn approve(request: &CertificateRequest) -> String {
-    format!(
-        "If it is this machine's (one for serving follows): `oc adm certificate approve {}`",
-        request.metadata.name
-    )
-}
-
-/// What is said of a request, and what to do: to approve it only where nothing speaks against it.
-pub(super) fn with_advice(
-    mut finding: Finding,
-    request: &CertificateRequest,
-    obstacle: Option<Obstacle>,
-) -> Finding {
-    let Some(obstacle) = obstacle else {
-        return finding.next(approve(request));
-    };
-    finding.sentence = format!("{} {}", finding.sentence, obstacle.says);
-    finding.next.extend(obstacle.next);
-    finding
-}
-
 impl Case<'_> {
+    /// Adds the advice to approve a request: by its user and its subject alone, and where no pending one of
+    /// its name differs.
+    pub(super) fn advise_approval(
+        &mut self,
+        finding: Finding,
+        request: &CertificateRequest,
+    ) -> Finding {
+        finding.next(self.approval(request, "If it is this machine's (one for serving follows)"))
+    }
+
+    fn approval(&mut self, request: &CertificateRequest, condition: &str) -> String {
+        let id = &request.metadata.name;
+        let all = self.index.links.requests.get(&*request.node);
+        let all = all.into_iter().flatten().copied();
+        let is_like =
+            |other: &CertificateRequest| other.is_client == request.is_client && other.is_pending();
+        let odd: Vec<&str> = all
+            .filter(|other| is_like(other) && !other.is_as_a_nodes)
+            .map(|other| &*other.metadata.name)
+            .collect();
+        if odd.is_empty() && request.is_as_a_nodes {
+            return format!("{condition}: `oc adm certificate approve {id}`");
+        }
+        let odd = if odd.is_empty() {
+            id.clone()
+        } else {
+            odd.join(", ")
+        };
+        self.unseen(format!("who made {odd}: its user, organization or common name are not those of a node's request"));
+        format!(
+            "Approve no request of this name: {odd} has another user, organization or common name than a node's. Find out who made it; if nobody knows, change the bootstrap credentials"
+        )
+    }
+
+    /// What is said of a request, and what to do: to approve it only where nothing speaks against it.
+    pub(super) fn with_advice(
+        &mut self,
+        mut finding: Finding,
+        request: &CertificateRequest,
+        obstacle: Option<Obstacle>,
+    ) -> Finding {
+        let Some(obstacle) = obstacle else {
+            return self.advise_approval(finding, request);
+        };
+        finding.sentence = format!("{} {}", finding.sentence, obstacle.says);
+        finding.next.extend(obstacle.next);
+        finding
+    }
+
     /// What speaks against approving a request for the certificate of this node.
     pub(super) fn obstacle(&mut self, request: &CertificateRequest) -> Option<Obstacle> {
         let (id, node) = (&request.metadata.name, &request.node);
@@ -126,7 +153,8 @@ impl Case<'_> {
         }
         if !request.is_first {
             let says = format!("{silent}: its kubelet renews its certificate, by its own user.");
-            return Obstacle::new(says, [approve(request), RENEWALS.to_owned()]);
+            let approve = self.approval(request, RENEWED);
+            return Obstacle::new(says, [approve, RENEWALS.to_owned()]);
         }
         if let Some(at) = self.asked_anew(node) {
             let says = format!(
@@ -140,10 +168,7 @@ impl Case<'_> {
                 "{silent}: its kubelet lost or outlived its certificate, as it seems, or the machine was installed anew."
             ),
             [
-                format!(
-                    "If it is the same installation (one for serving follows): `oc adm certificate approve {}`",
-                    request.metadata.name
-                ),
+                self.approval(request, "If it is the same installation (one for serving follows)"),
                 format!(
                     "If it was installed anew, delete its old Node object first: `oc delete node {name}`"
                 ),
@@ -229,6 +254,9 @@ impl Case<'_> {
 
 /// The longest time from a machine's config to its first request for a certificate.
 const FIRST_BOOT: u64 = 2 * 3_600;
+
+/// The condition of an advice to approve a renewal.
+const RENEWED: &str = "If it is this machine's (one for serving follows)";
 
 /// Who approves renewals, which the machine-approver leaves alone.
 pub(super) const RENEWALS: &str = "Renewals are approved by kube-controller-manager; look why it did not: `oc describe clusteroperators kube-controller-manager`";

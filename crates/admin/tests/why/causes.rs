@@ -140,7 +140,7 @@ fn the_autoscaler_that_gives_machines_up_is_told_by_its_events() {
     );
     assert_eq!(
         found["next"][0],
-        "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler: `oc edit clusterautoscalers.autoscaling.openshift.io default`"
+        "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler"
     );
     // Another set's are no word of this one, nor those of one whose name begins as its own.
     for other in ["c1-x7k2p-worker-us-east-2b", "c1-x7k2p-worker-us-east-2a-b"] {
@@ -181,7 +181,7 @@ fn a_health_check_that_switches_its_host_off_is_told_by_its_events() {
     );
     assert_eq!(
         found["next"][0],
-        r#"Stop the loop until the cause is gone: `oc patch machinehealthchecks.machine.openshift.io -n openshift-machine-api w --type merge -p '{"spec":{"nodeStartupTimeout":"0"}}'`"#
+        "If the log of its controller says so, too, stop the loop until the cause is gone: nodeStartupTimeout of MachineHealthCheck openshift-machine-api/w as 0 keeps machines without a Node"
     );
     // An Event of an earlier machine of this name, or none.
     for events in [
@@ -237,7 +237,10 @@ fn the_infrastructure_object_says_what_its_machine_does_not() {
         found["sentence"],
         format!("{BEGIN}InstanceProvisionFailed: {quota}.")
     );
-    assert_eq!(found["next"][0], "Raise the quota, or ask for less");
+    assert_eq!(
+        found["next"][0],
+        "Raise the account quota of vCPUs for that instance family, or ask for less"
+    );
     let seen = found["evidence"].to_string();
     assert!(
         seen.contains("AWSMachine clusters-hc1/hc1-w-0xyz, condition InstanceReady"),
@@ -307,7 +310,7 @@ fn a_node_pool_says_what_its_machine_does_not() {
     assert_eq!(found["sentence"], format!("{BEGIN}{denied}."));
     assert_eq!(
         found["next"][0],
-        "Give the cloud credentials of the Machine's controller the right that the message names"
+        "Give the right (or lift the service control policy that denies it)"
     );
     let found = of("1 of 1 machines are not ready\nMachine hc1-w-0xyz: InstanceProvisionFailed\n");
     assert_eq!(

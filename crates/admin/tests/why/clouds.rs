@@ -38,25 +38,32 @@ fn the_cause_of_a_failure_is_told_however_late_it_stands() {
         (
             AZURE,
             "...Operation could not be completed as it results in exceeding approved standardDASv5Family Cores quota. Current Limit: 100.",
-            "Raise the quota, or ask for less",
+            "Raise the quota of that size family, or use a size of another",
         ),
         (
             "error launching instance: You have requested more vCPU capacity than your current vCPU limit of 32 allows",
             "your current vCPU limit of 32 allows.",
-            "Raise the quota, or ask for less",
+            "Raise the vCPU quota",
         ),
         (
             "error launching instance: You are not authorized to perform this operation",
             "to perform this operation.",
-            "Give the cloud credentials of the Machine's controller the right that the message names",
+            "Give the right (or lift the service control policy that denies it)",
         ),
         (
             "compute.VirtualMachinesClient#CreateOrUpdate: Original Error: Code=\"InvalidAvailabilityZone\" Message=\"The zone is not supported\"",
             "Message=\"The zone is not supported\".",
-            "Choose another instance type or zone in its set, or wait for capacity",
+            "The region has no such zone: take zone out of the set, or use another. It is no lack of capacity",
         ),
     ] {
         let failed = |machine: &mut Value| {
+            let is_azure = message.contains("ompute");
+            let kind = if is_azure {
+                "AzureMachineProviderSpec"
+            } else {
+                "AWSMachineProviderConfig"
+            };
+            machine["spec"]["providerSpec"]["value"]["kind"] = kind.into();
             machine["status"]["errorReason"] = "InvalidConfiguration".into();
             machine["status"]["errorMessage"] = message.into();
         };
@@ -81,7 +88,7 @@ fn the_condition_of_a_machine_says_why() {
         "VMCreated",
         "False",
         "VMCreationFailed",
-        "the subnet does not exist",
+        "no subnet IDs were found",
     );
     let found = machine(
         |machine| waits(machine, of_provider.clone(), bare.clone()),
@@ -89,8 +96,8 @@ fn the_condition_of_a_machine_says_why() {
     );
     check(
         &found,
-        "VMCreationFailed: the subnet does not exist.",
-        "Correct the provider spec of its set",
+        "VMCreationFailed: no subnet IDs were found.",
+        "Subnet filters match nothing in that zone: correct filters or tags",
     );
     assert_eq!(
         found["next"][1],
@@ -105,7 +112,7 @@ fn the_condition_of_a_machine_says_why() {
     check(
         &machine(|machine| waits(machine, json!([]), unknown.clone()), &[]),
         "ErrorCheckingProvider: Secret \"aws-cloud-credentials\" not found.",
-        "Give the cloud credentials of the Machine's controller the right that the message names",
+        "Repair the credentials of the Machine's controller, or its way to the cloud, by what the message names",
     );
     // A reason alone is a state: the Event says more, and any joined node may write one.
     let reason = condition("Ready", "False", "WaitingForInfrastructure", "");
@@ -113,7 +120,7 @@ fn the_condition_of_a_machine_says_why() {
     check(
         &found,
         "Our system will be working on provisioning additional capacity.",
-        "Choose another instance type or zone in its set, or wait for capacity",
+        "Use a set in one of the zones that the message offers, or another instance type, or wait",
     );
     assert_eq!(found["isCertain"], false);
 }

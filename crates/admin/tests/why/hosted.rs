@@ -182,7 +182,7 @@ fn a_machine_of_the_cluster_api_says_why_it_has_no_instance() {
     );
     assert_eq!(
         only(&found)["next"][0],
-        "Choose another instance type or zone in its set, or wait for capacity"
+        "Use a set in one of the zones that the message offers, or another instance type, or wait"
     );
 }
 

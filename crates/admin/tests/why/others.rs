@@ -177,7 +177,7 @@ fn a_health_check_of_the_cluster_api_names_its_own_field() {
     );
     assert_eq!(
         only(&found)["next"][0],
-        "Stop the loop until the cause is gone: `oc patch machinehealthchecks.cluster.x-k8s.io -n openshift-machine-api workers --type merge -p '{\"spec\":{\"checks\":{\"nodeStartupTimeoutSeconds\":0}}}'`"
+        "If the log of its controller says so, too, stop the loop until the cause is gone: nodeStartupTimeout of MachineHealthCheck openshift-machine-api/workers as 0 keeps machines without a Node"
     );
 }
 

@@ -78,7 +78,7 @@ fn events_stand_in_for_a_report_that_is_not_there() {
     assert_eq!(
         sentence(&found),
         format!(
-            "{WAITS} was refused 25 minutes ago, by its own Event: \"Node ip-10-0-16-37 (10.0.16.37) was refused: boot image is OCP 4.12; the minimum is 4.13.0 (boot image 412.86.202301311551-0, pool worker)\"."
+            "{WAITS} was refused 25 minutes ago, by its own Event: its boot image is too old for this cluster."
         )
     );
 }

@@ -1,0 +1,212 @@
+//! Failures of providers, known by their own codes (pure): `failures.yaml` has them, with a source each.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_core::platform::Platform;
+use std::sync::LazyLock;
+
+/// A failure, whatever the provider calls it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema, Serialize,
+)]
+pub(crate) enum FailureKind {
+    BootImageNotFound,
+    CapacityMissing,
+    ConfigurationInvalid,
+    CredentialsInvalid,
+    EncryptionKey,
+    HostMissing,
+    InstanceBroken,
+    NetworkNotFound,
+    /// It passes by itself.
+    Passes,
+    ProviderUnreachable,
+    QuotaExceeded,
+    RateLimited,
+    RegionNotEnabled,
+    ReservationFull,
+    RightsMissing,
+    SecretMissing,
+    SpotLimit,
+    /// A state, and no cause.
+    StateOnly,
+    SubnetFull,
+    TermsNotAccepted,
+    TypeNotAvailable,
+    Unschedulable,
+}
+
+/// Whom a failure concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+enum Scope {
+    Machine,
+    Set,
+    /// The account at the cloud: all sets that ask for the same.
+    Account,
+    /// Each Machine of the provider.
+    Cluster,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Failure {
+    code: String,
+    pub(super) cause: FailureKind,
+    scope: Scope,
+    /// A reason or the beginning of a text, which counts where no other code is in it.
+    #[serde(default)]
+    outer: bool,
+    pub(super) next: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Group {
+    provider: String,
+    failures: Vec<Failure>,
+}
+
+static GROUPS: LazyLock<Vec<Group>> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("failures.yaml")).unwrap_or_default());
+
+/// What to do about a failure whose code is not known.
+pub(super) const OTHER: &str = "Correct what the message names";
+
+impl Failure {
+    /// Tells if the cloud could not be asked at all, of no Machine of the cluster.
+    pub(super) fn is_of_cloud(&self) -> bool {
+        self.scope == Scope::Cluster
+            && matches!(
+                self.cause,
+                FailureKind::CredentialsInvalid
+                    | FailureKind::ProviderUnreachable
+                    | FailureKind::SecretMissing
+            )
+    }
+
+    /// Tells if the spec of a set is to be changed: its Machines keep what they were made with.
+    pub(super) fn is_of_spec(&self) -> bool {
+        let is_in_spec = matches!(
+            self.cause,
+            FailureKind::BootImageNotFound
+                | FailureKind::CapacityMissing
+                | FailureKind::ConfigurationInvalid
+                | FailureKind::NetworkNotFound
+                | FailureKind::ReservationFull
+                | FailureKind::SubnetFull
+                | FailureKind::TypeNotAvailable
+        );
+        is_in_spec && self.scope == Scope::Set
+    }
+
+    /// The failure that a message tells of, among those of the Machine's provider.
+    pub(super) fn of(machine: &Machine, message: &str) -> Option<&'static Self> {
+        Self::of_platform(machine.source.platform(), message)
+    }
+
+    pub(super) fn of_platform(platform: Option<Platform>, message: &str) -> Option<&'static Self> {
+        // The end of a line is shown, as all that cannot be printed.
+        let message = message.replace("\\n", " ").replace("\\t", " ");
+        let is_own = |group: &&Group| {
+            let own = platform.map(Platform::id);
+            group.provider == "any" || own == Some(&*group.provider)
+        };
+        let all = GROUPS.iter().filter(is_own);
+        let known = all.flat_map(|group| &group.failures);
+        let known = known.filter(|failure| has_word(&message, &failure.code));
+        known.max_by_key(|failure| (!failure.outer, failure.code.len()))
+    }
+}
+
+/// Tells if a text has a code that is no part of a longer word.
+fn has_word(text: &str, code: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let touches = |own: Option<char>, other: Option<char>| {
+        own.is_some_and(is_word) && other.is_some_and(is_word)
+    };
+    text.match_indices(code).any(|(at, _)| {
+        let (before, rest) = text.split_at(at);
+        let behind = rest.chars().nth(code.chars().count());
+        !touches(code.chars().next(), before.chars().next_back())
+            && !touches(code.chars().next_back(), behind)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn each_failure_has_a_source_and_what_to_do() {
+        let text = include_str!("failures.yaml");
+        let groups: Vec<Value> = serde_saphyr::from_str(text).unwrap();
+        assert_eq!(groups.len(), GROUPS.len());
+        for group in &groups {
+            assert!(!group["source"].as_str().unwrap().is_empty(), "{group}");
+            let provider = group["provider"].as_str().unwrap();
+            assert!(
+                provider == "any" || Platform::named(provider).is_some(),
+                "{provider}"
+            );
+        }
+        for failure in GROUPS.iter().flat_map(|group| &group.failures) {
+            assert!(
+                !failure.next.is_empty() && !failure.next.ends_with('.'),
+                "{failure:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_code_is_a_whole_word_and_the_longest_counts() {
+        let of = |platform, message| Failure::of_platform(platform, message).map(|one| one.cause);
+        let (aws, azure, gcp) = (
+            Some(Platform::Aws),
+            Some(Platform::Azure),
+            Some(Platform::Gcp),
+        );
+        for (platform, message, wanted) in [
+            (
+                aws,
+                "InvalidIdentityToken: No OpenIDConnect provider",
+                Some(FailureKind::CredentialsInvalid),
+            ),
+            (
+                aws,
+                "AuthFailure: Not authorized for images: [ami-1]",
+                Some(FailureKind::BootImageNotFound),
+            ),
+            (
+                aws,
+                "InvalidConfiguration: error launching instance: Max spot instance count exceeded",
+                Some(FailureKind::SpotLimit),
+            ),
+            (aws, "InvalidConfiguration: the flavour is odd", None),
+            (
+                azure,
+                "Code=\"ZonalAllocationFailed\"",
+                Some(FailureKind::CapacityMissing),
+            ),
+            (
+                azure,
+                "RESPONSE 409\\nERROR CODE: SubnetIsFull\\n---",
+                Some(FailureKind::SubnetFull),
+            ),
+            (azure, "AllocationFailedAgain", None),
+            (
+                gcp,
+                "googleapi: Error 403: x, quotaExceeded",
+                Some(FailureKind::QuotaExceeded),
+            ),
+            (None, "InvalidAMIID.NotFound", None),
+            (None, "No available BareMetalHost found", None),
+            (
+                Some(Platform::Metal),
+                "No available BareMetalHost found",
+                Some(FailureKind::HostMissing),
+            ),
+        ] {
+            assert_eq!(of(platform, message), wanted, "{message}");
+        }
+    }
+}
