@@ -14,7 +14,7 @@ use std::io::Read;
 /// Requests that are kept of a hosted control plane: the first ones.
 const MAX_REQUESTS: usize = 100_000;
 
-/// Lines of a pod that are known again in another copy of its log.
+/// Lines of its pods that are known again in another copy of a log.
 const MAX_KNOWN: usize = 1_000_000;
 
 /// Seconds after a request in which its refusal is written.
@@ -88,6 +88,8 @@ impl IgnitionServers {
     /// It cannot be read to its end. What came before stays added.
     pub fn add(&mut self, pod: &str, log: &mut dyn Read, now: Moment) -> std::io::Result<()> {
         let (mut first, mut known) = self.pods.remove(pod).unwrap_or_default();
+        let of_others: usize = self.pods.values().map(|(_, known)| known.len()).sum();
+        let room = MAX_KNOWN.saturating_sub(of_others + known.len());
         let mut own = Vec::new();
         let mut pending = None;
         let done = lines(log, &mut |line| {
@@ -104,7 +106,7 @@ impl IgnitionServers {
             if known.contains(&hash) {
                 return;
             }
-            if known.len() + own.len() < MAX_KNOWN {
+            if own.len() < room {
                 own.push(hash);
             }
             self.note(message, at, &mut pending);

@@ -2,7 +2,6 @@
 //! for the readers that they are given).
 
 pub mod approver_line;
-mod failed;
 pub mod ignition_server;
 pub mod log_lines;
 mod matching;

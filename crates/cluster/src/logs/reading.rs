@@ -16,10 +16,10 @@ const MAX_REQUESTS: usize = 64;
 const FEW_REQUESTS: usize = 16;
 const MANY_REQUESTS: usize = 500_000;
 
-/// Times of requests that are kept of a pool: the last ones.
+/// Times of requests that are kept of all pools: the first ones.
 const MAX_TIMES: usize = 500_000;
 
-/// Lines of a server that are known again in another copy of its log.
+/// Lines of all servers that are known again in another copy of a log.
 const MAX_KNOWN: usize = 1_000_000;
 
 /// Nodes that told of a failure.
@@ -58,9 +58,9 @@ impl ServerLogs {
         let (at, pool) = (request.at, request.pool);
         let is_ignition = is_ignition(asked.agent);
         if is_ignition {
-            let times = self.times.entry(pool).or_default();
-            if times.len() < MAX_TIMES {
-                times.push(at);
+            if self.kept_times < MAX_TIMES {
+                self.times.entry(pool).or_default().push(at);
+                self.kept_times += 1;
             }
         }
         let Some(PeerAddress { address, port }) = request.peer else {
@@ -156,7 +156,6 @@ impl<'a> Reading<'a> {
     /// The source, which now knows the lines of this log.
     fn end(mut self) -> Source {
         self.source.known.extend(self.own);
-        self.logs.doubt(self.matching);
         if !self.is_ended && self.source.cut.is_none() {
             self.source.cut =
                 Some("its last line has no end: what came after is missing".to_owned());
@@ -233,8 +232,9 @@ impl<'a> Reading<'a> {
         let is_known = self.source.known.contains(&hash);
         if !is_known {
             self.logs.lines += 1;
-            if self.source.known.len() + self.own.len() < MAX_KNOWN {
+            if self.logs.known_lines < MAX_KNOWN {
                 self.own.push(hash);
+                self.logs.known_lines += 1;
             }
         }
         is_known

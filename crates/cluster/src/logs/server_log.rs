@@ -94,8 +94,10 @@ pub struct ServerLogs {
     pub last_odd: Option<Moment>,
     /// What nodes told of their first boots: when at last, and what, by the node in lower case.
     pub told: BTreeMap<String, (Moment, String)>,
-    /// Requests that are kept.
+    /// Requests that are kept, times of requests, and lines that are known again.
     pub(super) kept_requests: usize,
+    pub(super) kept_times: usize,
+    pub(super) known_lines: usize,
     /// Lines that nobody knows, and the first of them.
     pub unknown: usize,
     pub unknown_sample: Option<String>,
