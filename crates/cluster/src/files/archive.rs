@@ -49,6 +49,9 @@ impl Format {
     }
 }
 
+/// The most bytes behind an archive's end: it is filled up with zeros.
+const MAX_BEHIND: u64 = 16 << 20;
+
 /// Tells whether a name in a folder or archive is that of something that may have objects: text, or text
 /// and archives however they are packed. Logs are not.
 pub fn may_have_objects(path: &Path) -> bool {
@@ -167,7 +170,10 @@ pub fn members(
         }
     }
     // What packs it has its checksum at the end.
-    io::copy(&mut ending, &mut io::sink())?;
+    let behind = io::copy(&mut (&mut ending).take(MAX_BEHIND), &mut io::sink())?;
+    if behind == MAX_BEHIND {
+        return Err(io::Error::other("goes on behind its end"));
+    }
     if ending.zeros < BLOCK {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

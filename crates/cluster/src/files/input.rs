@@ -313,7 +313,7 @@ impl InputReader<'_> {
         let mut stream: Box<dyn Read> = if path == Path::new("-") {
             Box::new(io::stdin())
         } else {
-            Box::new(File::open(path).map_err(|error| cause(&error))?)
+            Box::new(opened(path)?)
         };
         let source = Source {
             path: path.to_owned(),
@@ -472,6 +472,27 @@ impl InputReader<'_> {
         let added = add_file(self.objects, &source.file, &text);
         added.map_err(|error| printable(&error))
     }
+}
+
+/// A file, or a shell's `<(command)`; a device may have no end.
+fn opened(path: &Path) -> Result<File, String> {
+    let file = File::open(path).map_err(|error| cause(&error))?;
+    let about = file.metadata().map_err(|error| cause(&error))?;
+    match is_device(about.file_type()) {
+        true => Err("is a device, not a file".to_owned()),
+        false => Ok(file),
+    }
+}
+
+#[cfg(unix)]
+fn is_device(kind: std::fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: std::fs::FileType) -> bool {
+    false
 }
 
 /// The format of a stream, and its first bytes.
