@@ -17,15 +17,41 @@ const HIDDEN: &str = "(hidden)";
 const MAX: usize = 64 << 10;
 
 /// The end of a key whose value is a secret.
-const KEY: &str = r"(?P<key>(?i-u:passw(?:or)?d|passphrase|client[_ -]?secret|secret|token|auth(?:orization)?|credentials?|(?:api|private|secret|access|account|shared)[_ -]?key))";
+const KEY: &str = r"(?P<key>(?i-u:passw(?:or)?d|passphrase|(?:\b|_)(?:pass|pwd|sig|signature)|client[_ -]?secret|secret|token|auth(?:orization)?|credentials?|(?:api|private|secret|access|account|shared)[_ -]?key|key[_-]?data))";
 
 /// A value between quotes, be they escaped, or a word.
 const VALUE: &str = r#"(?:\\"(?P<escaped>[^"\\]*)|"(?P<double>(?:\\.|[^"\\])*)|'(?P<single>[^']*)|(?P<word>[^ \t\r\n"'\\&{\[][^ \t\r\n"'\\&]*))"#;
 
+/// How tokens begin that are known by their form: of GitHub, GitLab, Slack, Vault, Docker, Google, npm, age, and
+/// of AWS for a session.
+const STARTS: [&str; 20] = [
+    "gho_",
+    "ghp_",
+    "ghr_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "xoxa-",
+    "xoxb-",
+    "xoxp-",
+    "hvs.",
+    "hvb.",
+    "dckr_pat_",
+    "AIza",
+    "ya29.",
+    "npm_",
+    "AGE-SECRET-KEY-",
+    "IQoJb3JpZ2luX2Vj",
+    "FwoGZXIvYXdz",
+    "FQoGZXIvYXdz",
+];
+
 /// Words of which each key has one.
 const KEYS: &[&str] = &[
-    "passw",
-    "passphrase",
+    "pass",
+    "pwd",
+    "sig",
     "secret",
     "token",
     "auth",
@@ -34,7 +60,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Shapes of secrets: what a text with one has in small letters, and which of the values found so are one.
-const SHAPES: [(&[&str], &str, IsSecret); 8] = [
+const SHAPES: [(&[&str], &str, IsSecret); 13] = [
     (
         &["private key-----"],
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?P<word>(?s:.)*?)(?:-----END|\z)",
@@ -44,6 +70,28 @@ const SHAPES: [(&[&str], &str, IsSecret); 8] = [
     (
         &["sha256~", "eyj"],
         r"(?P<word>sha256~[A-Za-z0-9_-]{4,}|eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4})",
+        always,
+    ),
+    (
+        &[""],
+        r"\b(?P<word>(?:<START>)[A-Za-z0-9_./+=-]{6,})",
+        always,
+    ),
+    (
+        &["cookie:"],
+        r#"(?i-u:cookie): *(?P<word>[^\r\n"']+)"#,
+        always,
+    ),
+    (&["</"], r"<[^<>]*<KEY>[^<>/]*>(?P<word>[^<>]+)</", always),
+    // `//u:p@host`, without what makes it a URL, and curl's `-u u:p`.
+    (
+        &["//"],
+        r#"//[^ \t\r\n/@:"'<>]*:(?P<word>[^ \t\r\n/@"'<>]+)@"#,
+        always,
+    ),
+    (
+        &["-u ", "--user "],
+        r#"(?:^|[ \["'])(?:-u|--user) +["']?[^ \t\r\n:"']+:(?P<word>[^ \t\r\n/"'][^ \t\r\n"']*)"#,
         always,
     ),
     // An AWS key with its ID, which is none.
@@ -57,10 +105,10 @@ const SHAPES: [(&[&str], &str, IsSecret); 8] = [
         r"(?i-u:Bearer|Basic|Negotiate) +(?P<word>[A-Za-z0-9+/._~-]{6,}=*)",
         |found| !found.is_plain_word(),
     ),
-    // ipmitool's `-P x`, and `--password x`.
+    // ipmitool's `-P x` and `-Px`, and `--password x`.
     (
-        &["-p "],
-        r#"(?:^|[ \["'])-P +(?P<word>[^ \t\r\n"'-][^ \t\r\n"']*)"#,
+        &["-p"],
+        r#"(?:^|[ \["'])-P *(?P<word>[^ \t\r\n"'-][^ \t\r\n"']*)"#,
         always,
     ),
     (
@@ -89,7 +137,9 @@ type IsSecret = fn(&Found) -> bool;
 
 static PATTERNS: LazyLock<Vec<(&[&str], Regex, IsSecret)>> = LazyLock::new(|| {
     let compiled = SHAPES.iter().filter_map(|(words, pattern, is_secret)| {
+        let starts = STARTS.map(regex::escape).join("|");
         let pattern = pattern.replace("<KEY>", KEY).replace("<VALUE>", VALUE);
+        let pattern = pattern.replace("<START>", &starts);
         Some((*words, Regex::new(&pattern).ok()?, *is_secret))
     });
     compiled.collect()
@@ -154,7 +204,8 @@ impl<'t> Found<'t> {
 
     /// No word of a sentence, code of an error, path or URL.
     fn is_random(&self) -> bool {
-        let least = if self.key.starts_with("pass") { 6 } else { 8 };
+        let is_word = self.key.contains("pass") || self.key.ends_with("pwd");
+        let least = if is_word { 6 } else { 8 };
         self.value.len() >= least
             && !self.value.starts_with('/')
             && !self.value.ends_with(':')
@@ -168,7 +219,8 @@ impl<'t> Found<'t> {
 /// Tells whether a text is a name, in which no shape of a secret has room.
 fn is_name(text: &str) -> bool {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
-    text.len() <= 60 && text.bytes().all(is_of_name) && !text.contains("eyJ")
+    let has_token = || text.contains("eyJ") || STARTS.iter().any(|start| text.contains(start));
+    text.len() <= 60 && text.bytes().all(is_of_name) && !has_token()
 }
 
 /// A text without what may be secret.
@@ -353,6 +405,34 @@ mod tests {
                 "AKIAIOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYS3S3S3KEYx end",
                 "AKIAIOSFODNN7EXAMPLE (hidden) end",
             ),
+            ("login pass=S3cret, no", "login pass=(hidden), no"),
+            ("DB_PASS=S3 PWD=S3;x", "DB_PASS=(hidden) PWD=(hidden)"),
+            (
+                "curl -u admin:S3 https://a.example.com/",
+                "curl -u admin:(hidden) https://a.example.com/",
+            ),
+            (
+                "dial //root:S3cret@10.9.9.9:623/x",
+                "dial //root:(hidden)@10.9.9.9:623/x",
+            ),
+            (
+                "ipmitool -U admin -PS3cret sol",
+                "ipmitool -U admin -P(hidden) sol",
+            ),
+            (
+                "<user>a</user><adminPassword>S3 x</adminPassword>",
+                "<user>a</user><adminPassword>(hidden)</adminPassword>",
+            ),
+            ("client-key-data: LS0tLS1S3", "client-key-data: (hidden)"),
+            ("Set-Cookie: session=S3; path=/", "Set-Cookie: (hidden)"),
+            (
+                "SAS sv=2020&sig=S3%2B&se=1",
+                "SAS sv=2020&sig=(hidden)&se=1",
+            ),
+            ("X-Amz-Signature=S3ab", "X-Amz-Signature=(hidden)"),
+            ("ghp_S3cretS3cretS3", "(hidden)"),
+            ("remote: glpat-S3cret_S3 denied", "remote: (hidden) denied"),
+            ("vault hvs.S3cretS3 no", "vault (hidden) no"),
             (
                 "aws_access_key_id=AKIAIOSFODNN7EXAMPLE aws_secret_access_key=S3/x",
                 "aws_access_key_id=AKIAIOSFODNN7EXAMPLE aws_secret_access_key=(hidden)",
@@ -399,6 +479,10 @@ mod tests {
             "Ignition: GET error: /etc/token.d/auth.json: 404; files: op(3)",
             "azureopenshift:aro4:aro_422:422.98.20260101",
             "node-role.kubernetes.io/worker=,kubernetes.io/arch=arm64",
+            "bypass=12345678a, compass: 12345678a, 3 of 5 pass: 2 failed",
+            "the signature: x509: certificate signed by unknown authority",
+            "mount -u root: no; dial //10.9.9.9:623/x@y; <a>passed</a>",
+            "disk-p xp-node gh_runner worker-xoxo",
             "E0820 token.go:12] retrying; git 0123456789abcdef0123456789abcdef01234567",
         ] {
             assert_eq!(without_secrets(text), text);

@@ -93,74 +93,161 @@ fn images_have_no_user_password_or_query_in_any_form() {
     );
 }
 
-/// What the machine's condition and the Event of `no-instance` say, said with a secret.
+/// What others say with a secret, and what is told of it.
+const SAID: [(&str, &str); 25] = [
+    (
+        "https://p:S3cr3t@proxy.example.com:3128: EOF",
+        "https://proxy.example.com:3128/: EOF",
+    ),
+    (
+        "//p:S3cr3t@proxy.example.com: EOF",
+        "//p:(hidden)@proxy.example.com: EOF",
+    ),
+    (
+        "Authorization: Bearer eyJhbGciOiJSUzI1NiJ9.S3cr3t.c2ln: 401",
+        "Authorization: Bearer (hidden): 401",
+    ),
+    (
+        "Authorization: Basic YWS3cr3tc=, EOF",
+        "Authorization: Basic (hidden), EOF",
+    ),
+    ("Cookie: id=S3cr3t; a=S3cr3t", "Cookie: (hidden)"),
+    ("password=S3cr3t, EOF", "password=(hidden), EOF"),
+    ("pass=S3cr3t, EOF", "pass=(hidden), EOF"),
+    ("pwd=S3cr3t, EOF", "pwd=(hidden), EOF"),
+    ("client_secret=A~S3cr3t~x EOF", "client_secret=(hidden) EOF"),
+    (
+        "client-key-data: LS0tS3cr3t EOF",
+        "client-key-data: (hidden) EOF",
+    ),
+    ("sv=1&sig=S3cr3t%3D EOF", "sv=1&sig=(hidden) EOF"),
+    ("token: sha256~S3cr3tTOKEN EOF", "token: (hidden) EOF"),
+    ("ghp_S3cr3tS3cr3t EOF", "(hidden) EOF"),
+    ("github_pat_S3cr3tS3cr3t EOF", "(hidden) EOF"),
+    ("glpat-S3cr3tS3cr3t EOF", "(hidden) EOF"),
+    ("xoxb-S3cr3tS3cr3t EOF", "(hidden) EOF"),
+    ("hvs.S3cr3tS3cr3t EOF", "(hidden) EOF"),
+    (
+        "--username root --password S3cr3t EOF",
+        "--password (hidden) EOF",
+    ),
+    ("curl -u root:S3cr3t EOF", "curl -u root:(hidden) EOF"),
+    ("passwd \"S3cr3t x\" EOF", "passwd \"(hidden)\" EOF"),
+    (
+        "ipmitool -U admin -P S3cr3t power status",
+        "-P (hidden) power status",
+    ),
+    (
+        "ipmitool -U admin -PS3cr3t power status",
+        "-P(hidden) power status",
+    ),
+    (
+        "<a><Password>S3cr3t</Password></a> EOF",
+        "<a><Password>(hidden)</Password></a> EOF",
+    ),
+    (
+        "{\"auths\":{\"quay.io\":{\"auth\":\"S3cr3t\"}}} EOF",
+        "{\"auths\":{\"quay.io\":{\"auth\":\"(hidden)\"}}} EOF",
+    ),
+    (
+        "Secret \"aws-cloud-credentials\" not found",
+        "Secret \"aws-cloud-credentials\" not found",
+    ),
+];
+
+/// The forms of a command, as its own option names them.
+fn forms(command: &str) -> Vec<String> {
+    let all = skewguard_admin::cli::command();
+    let command = all.find_subcommand(command).unwrap().clone();
+    let mut root = clap::Command::new("oc").subcommand(command.clone());
+    root.build();
+    let built = root.find_subcommand(command.get_name()).unwrap();
+    let output = built
+        .get_arguments()
+        .find(|argument| argument.get_id() == "output");
+    let values = output.unwrap().get_possible_values();
+    values
+        .iter()
+        .map(|value| value.get_name().to_owned())
+        .collect()
+}
+
+/// Machines, Events, hosts and sets that say all of it, as whoever made them wrote it.
+fn said() -> String {
+    let machine = |n: usize, said: &str| {
+        let cause = format!("error launching instance: {said}");
+        let condition = json!({ "type": "MachineCreation", "status": "False", "reason": "Failed", "message": cause,
+            "lastTransitionTime": "2026-08-20T08:00:00Z" });
+        json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
+            "metadata": { "name": format!("m-{n}"), "namespace": "openshift-machine-api", "uid": format!("u-{n}"),
+                "creationTimestamp": "2026-08-20T08:00:00Z", "annotations": { "note": said } },
+            "spec": { "providerSpec": { "value": { "kind": "AWSMachineProviderConfig", "ami": { "id": said } } } },
+            "status": { "phase": "Failed", "errorReason": "InvalidConfiguration", "errorMessage": cause,
+                "providerStatus": { "conditions": [condition] } } })
+    };
+    let event = |n: usize, said: &str| {
+        json!({ "apiVersion": "v1", "kind": "Event",
+            "metadata": { "name": format!("e-{n}"), "namespace": "openshift-machine-api" },
+            "involvedObject": { "kind": "Machine", "name": format!("m-{n}"), "namespace": "openshift-machine-api", "uid": format!("u-{n}") },
+            "reason": "FailedCreate", "message": said, "type": "Warning", "lastTimestamp": "2026-08-20T08:00:00Z" })
+    };
+    let host = |n: usize, said: &str| {
+        json!({ "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost",
+            "metadata": { "name": format!("h-{n}"), "namespace": "openshift-machine-api", "creationTimestamp": "2026-08-20T08:00:00Z" },
+            "spec": { "online": true, "image": { "url": said, "checksum": "x" } },
+            "status": { "operationalStatus": "error", "errorType": "provisioning error", "errorMessage": said,
+                "provisioning": { "state": "provisioning" } } })
+    };
+    let set = |n: usize, said: &str| {
+        let mut set = set(
+            &format!("s-{n}"),
+            &json!({ "kind": "AWSMachineProviderConfig", "ami": { "id": said } }),
+        );
+        set["metadata"]["annotations"] = json!({ "note": said });
+        set["status"] = json!({ "errorReason": "InvalidConfiguration", "errorMessage": said });
+        set
+    };
+    let all = SAID.iter().enumerate().flat_map(|(n, (said, _))| {
+        [
+            machine(n, said),
+            event(n, said),
+            host(n, said),
+            set(n, said),
+        ]
+    });
+    json!({ "apiVersion": "v1", "kind": "List", "items": all.collect::<Vec<_>>() }).to_string()
+}
+
 #[test]
 fn words_of_others_have_no_secret_and_keep_their_cause() {
-    let case = "tests/data/why/no-instance/namespaces/openshift-machine-api";
-    let machine = "machine.openshift.io/machines/c1-x7k2p-worker-us-east-2a-7qz4k.yaml";
-    for (said, told) in [
-        (
-            "https://p:S3cr3t@proxy.example.com:3128: EOF",
-            "https://proxy.example.com:3128/: EOF",
-        ),
-        (
-            "Authorization: Bearer eyJhbGciOiJSUzI1NiJ9.S3cr3t.c2ln: 401",
-            "Authorization: Bearer (hidden): 401",
-        ),
-        (
-            "Authorization: Basic YWS3cr3tc=, EOF",
-            "Authorization: Basic (hidden), EOF",
-        ),
-        ("password=S3cr3t, EOF", "password=(hidden), EOF"),
-        ("client_secret=A~S3cr3t~x EOF", "client_secret=(hidden) EOF"),
-        ("token: sha256~S3cr3tTOKEN EOF", "token: (hidden) EOF"),
-        (
-            "--username root --password S3cr3t EOF",
-            "--password (hidden) EOF",
-        ),
-        ("passwd \"S3cr3t x\" EOF", "passwd \"(hidden)\" EOF"),
-        (
-            "ipmitool -U admin -P S3cr3t power status",
-            "-P (hidden) power status",
-        ),
-        (
-            "{\"auths\":{\"quay.io\":{\"auth\":\"S3cr3t\"}}} EOF",
-            "{\"auths\":{\"quay.io\":{\"auth\":\"(hidden)\"}}} EOF",
-        ),
-        (
-            "Secret \"aws-cloud-credentials\" not found",
-            "Secret \"aws-cloud-credentials\" not found",
-        ),
-    ] {
-        let dir = tempfile::tempdir().unwrap();
-        for (n, file) in ["core/events.yaml", machine].iter().enumerate() {
-            let text = std::fs::read_to_string(format!("{case}/{file}")).unwrap();
-            let cause = "error launching instance: We currently do not have sufficient";
-            assert!(text.contains(cause), "{file}");
-            let said = format!("error launching instance: {}", said.replace('\'', "''"));
-            std::fs::write(
-                dir.path().join(format!("{n}.yaml")),
-                text.replace(cause, &said),
-            )
-            .unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("said.json");
+    std::fs::write(&file, said()).unwrap();
+    let from = file.to_str().unwrap();
+    let mut whole = String::new();
+    for command in ["audit", "why"] {
+        let forms = forms(command);
+        assert!(forms.len() >= 3, "{forms:?}");
+        for form in forms {
+            let (out, err, _) = run(&[command, "-o", &form, "--from", from]);
+            assert!(!out.is_empty(), "{command} {form}: {err}");
+            for line in out.lines().chain(err.lines()) {
+                assert!(!line.contains(MARK), "{command} {form}: {line}");
+            }
+            if (command, form.as_str()) == ("why", "json") {
+                whole = out;
+            }
         }
-        let from = dir.path().to_str().unwrap();
-        for form in ["text", "json", "markdown"] {
-            let (out, err, _) = run(&["why", "--from", from, "-o", form]);
-            assert!(!out.contains(MARK) && !err.contains(MARK), "{form}: {out}");
-            let (out, err, _) = audit(&[
-                "--from",
-                from,
-                "-o",
-                if form == "text" { "wide" } else { form },
-            ]);
-            assert!(!out.contains(MARK) && !err.contains(MARK), "{form}: {out}");
-        }
-        let (out, ..) = run(&["why", "--from", from, "-o", "json"]);
-        let found: Value = serde_json::from_str(&out).unwrap();
-        let evidence = found["machines"][0].to_string();
-        let told = Value::from(told).to_string();
+    }
+    let (out, err, _) = audit(&["--from", from, "--print-commands", "fix"]);
+    assert!(!out.contains(MARK) && !err.contains(MARK), "{out}{err}");
+    let found: Value = serde_json::from_str(&whole).unwrap();
+    for (n, (_, told)) in SAID.iter().enumerate() {
+        let machines = found["machines"].as_array().unwrap();
+        let machine = machines.iter().find(|one| one["name"] == format!("m-{n}"));
+        let told = Value::from(*told).to_string();
         let told = told.trim_matches('"');
-        assert!(evidence.contains(told), "{told}: {found:#}");
+        let machine = machine.unwrap().to_string();
+        assert!(machine.contains(told), "{told}: {machine}");
     }
 }
