@@ -531,7 +531,15 @@ fn the_policies_stop_what_nodes_do_not_send() {
         ),
         (
             set(&report, "/metadata/managedFields", managed(16_384)),
-            "a report's managedFields have at most 16384 characters",
+            "a report's managedFields have at most 16384 characters; <, > and & count as six",
+        ),
+        (
+            set(
+                &report,
+                "/metadata/managedFields",
+                json!([{ "manager": "<".repeat(2_730) }]),
+            ),
+            "a report's managedFields have at most 16384 characters; <, > and & count as six",
         ),
         (
             set(
@@ -539,7 +547,15 @@ fn the_policies_stop_what_nodes_do_not_send() {
                 "/report/warnings",
                 json!(vec!["x".repeat(1024); 39]),
             ),
-            "a report has at most 40960 characters",
+            "a report has at most 40960 characters; <, > and & count as six",
+        ),
+        (
+            set(
+                &report,
+                "/report/warnings",
+                json!(["<".repeat(2_048), ">".repeat(2_048), "&".repeat(2_730)]),
+            ),
+            "a report has at most 40960 characters; <, > and & count as six",
         ),
     ] {
         assert_eq!(

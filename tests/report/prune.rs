@@ -11,7 +11,7 @@ const OC: &str = r#"cd "${0%/*}"
 case $1 in
     get)
         token=${3##*continue=}
-        [ "$2 ${3%continue=*}" = '--raw /apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports?limit=100&' ] || exit 9
+        [ "$2 ${3%continue=*}" = '--raw /apis/skewguard.dev/v1alpha1/namespaces/skewguard/bootimagereports?limit=20&' ] || exit 9
         cat "page${token:-0}" || exit
         exit "$GET_STATUS" ;;
     delete | patch) echo "$@" >>done ;;

@@ -197,6 +197,7 @@ pub fn holds(program: &Program, variables: &[(&str, &Value)]) -> Result<bool, St
         context.add_variable(*name, *value).unwrap();
     }
     context.add_function("format", format).unwrap();
+    context.add_function("replace", replace).unwrap();
     match program.execute(&context) {
         Ok(CelValue::Bool(value)) => Ok(value),
         Ok(other) => Err(format!("{other:?} is no bool")),
@@ -212,6 +213,11 @@ fn format(This(pattern): This<Arc<String>>, Arguments(values): Arguments) -> Str
         Some(CelValue::List(values)) => values.iter().map(written).collect(),
         other => panic!("{other:?}"),
     }
+}
+
+/// `replace` of cel-go's string library.
+fn replace(This(text): This<Arc<String>>, from: Arc<String>, to: Arc<String>) -> String {
+    text.replace(from.as_str(), &to)
 }
 
 fn written(value: &CelValue) -> String {
