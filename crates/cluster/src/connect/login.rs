@@ -3,16 +3,19 @@
 //! kube reads and merges them, and asks the programs that they name for credentials. What it would
 //! take silently and a person should know of is refused here first, with what to do instead.
 
+use super::program::give;
 use super::server::{Failure, Server};
 use crate::file::cause;
+use crate::secrets::without_secrets;
 use crate::text::printable;
 use hyper_util::client::proxy::matcher::Matcher;
-use kube_client::client::{AuthError, ClientBuilder};
+use kube_client::client::ClientBuilder;
 use kube_client::config::{
     AuthInfo, Cluster, Config, ExecConfig, ExecInteractiveMode, KubeConfigOptions, Kubeconfig,
     KubeconfigError,
 };
 use kube_client::{Client, Error};
+use secrecy::{ExposeSecret, SecretString};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -109,9 +112,9 @@ pub async fn log_in(
 }
 
 impl Login {
-    /// The address of the API server, without a trailing slash.
+    /// The address of the API server, without a user, a password or a trailing slash.
     pub fn server(&self) -> String {
-        let url = self.config.cluster_url.to_string();
+        let url = without_secrets(&self.config.cluster_url.to_string());
         url.trim_end_matches('/').to_owned()
     }
 
@@ -130,50 +133,66 @@ impl Login {
     /// # Errors
     /// They cannot be had. The text has nothing that a program printed.
     pub async fn client(&self) -> Result<Client, String> {
-        let config = self.config.clone();
-        // A program that asks a person may take as long as the person.
-        let patience = match &config.auth_info.exec {
-            Some(exec) if exec.interactive_mode != Some(ExecInteractiveMode::Never) => {
-                Duration::MAX
+        let mut config = self.config.clone();
+        let of = |field: &str| format!("{}: users[{}].user.{field}", self.name, self.user);
+        let from = match config.auth_info.exec.take() {
+            Some(exec) => {
+                let program = printable(exec.command.as_deref().unwrap_or_default());
+                let from = of(&format!("exec: {program}"));
+                config.auth_info = with_program(config.auth_info, exec)
+                    .await
+                    .map_err(|what| format!("{from}: {what}"))?;
+                from
             }
-            _ => PATIENCE,
+            None => match config
+                .auth_info
+                .token_file
+                .take_if(|_| config.auth_info.token.is_none())
+            {
+                Some(file) => {
+                    let from = of("tokenFile");
+                    let text = std::fs::read_to_string(&file);
+                    let text = text.map_err(|error| format!("{from}: {}", cause(&error)))?;
+                    config.auth_info.token = Some(text.into());
+                    from
+                }
+                None => of("token"),
+            },
         };
-        // The executor of the client is the runtime that is entered here.
-        let runtime = tokio::runtime::Handle::current();
-        let made = tokio::task::spawn_blocking(move || {
-            let _entered = runtime.enter();
-            ClientBuilder::try_from(config).map(ClientBuilder::build)
-        });
-        let of_program = |what: String| {
-            let program = self.config.auth_info.exec.as_ref();
-            let program = program.and_then(|exec| exec.command.as_deref());
-            let program = printable(program.unwrap_or_default());
-            format!(
-                "{}: users[{}].user.exec: {program}: {what}",
-                self.name, self.user
-            )
-        };
-        match tokio::time::timeout(patience, made).await {
-            Err(_) => Err(of_program(format!(
-                "did not end within {} seconds",
-                PATIENCE.as_secs()
-            ))),
-            Ok(Err(error)) => Err(error.to_string()),
-            Ok(Ok(Ok(client))) => Ok(client),
-            Ok(Ok(Err(Error::Auth(error)))) => Err(match error {
-                AuthError::AuthExecRun { out, .. } => {
-                    of_program(format!("{}; run it by hand to see why", out.status))
-                }
-                AuthError::AuthExecStart(error) => {
-                    of_program(format!("{}; run it by hand to see why", cause(&error)))
-                }
-                AuthError::AuthExecParse(_) | AuthError::ExecPluginFailed => {
-                    of_program("did not print an ExecCredential with a status".to_owned())
-                }
-                other => format!("{}: {}", self.name, printable(&other.to_string())),
-            }),
-            Ok(Ok(Err(error))) => Err(format!("{}: {}", self.name, Failure::of(&error))),
+        if let Some(token) = config.auth_info.token.take() {
+            let token = plain_token(&token).map_err(|what| format!("{from}: {what}"))?;
+            config.auth_info.token = Some(token);
         }
+        let client = ClientBuilder::try_from(config).map(ClientBuilder::build);
+        client.map_err(|error| match error {
+            Error::Auth(error) => format!("{}: {}", self.name, printable(&error.to_string())),
+            error => format!("{}: {}", self.name, Failure::of(&error)),
+        })
+    }
+}
+
+/// What a program gives. One that asks a person may take as long as the person.
+async fn with_program(mut user: AuthInfo, exec: ExecConfig) -> Result<AuthInfo, String> {
+    let patience = match exec.interactive_mode {
+        Some(ExecInteractiveMode::Never) => PATIENCE,
+        _ => Duration::MAX,
+    };
+    let given = tokio::task::spawn_blocking(move || give(&mut user, &exec).map(|()| user));
+    match tokio::time::timeout(patience, given).await {
+        Err(_) => Err(format!("did not end within {} seconds", PATIENCE.as_secs())),
+        Ok(ended) => ended.map_err(|error| error.to_string())?,
+    }
+}
+
+/// A token as a header takes it, without the line break that an editor leaves behind it.
+fn plain_token(token: &SecretString) -> Result<SecretString, &'static str> {
+    let token = token.expose_secret().trim();
+    let is_plain = token.bytes().all(|byte| byte.is_ascii_graphic());
+    match is_plain && !token.is_empty() {
+        true => Ok(token.to_owned().into()),
+        false => Err(
+            "is no token: it is empty, or has a space, a line break or another character that none has",
+        ),
     }
 }
 

@@ -4,5 +4,6 @@ pub mod fetch;
 pub mod kubeconfigs;
 pub mod live;
 pub mod login;
+mod program;
 pub mod server;
 pub mod stranger;
