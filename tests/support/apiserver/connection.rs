@@ -127,6 +127,7 @@ async fn respond(
     tokio::time::sleep(shared.delay).await;
     let fault = beyond
         .or_else(|| shared.next_fault(|fault| !fault.is_of_connection()))
+        .or_else(|| shared.fault_of(&asked.uri))
         .or_else(|| shared.turns_bad());
     let Some(fault) = fault else {
         let answer = shared.answer(&asked);

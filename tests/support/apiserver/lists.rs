@@ -16,8 +16,8 @@ pub struct Lists {
     pub forbidden: BTreeSet<String>,
     /// Plurals whose continue token expires once, and whether the answer has another.
     pub expires: BTreeMap<String, bool>,
-    /// Plurals whose list never ends, and its token: `again` is the same one each time, else it
-    /// counts, and the pages are empty.
+    /// Plurals whose list never ends, and its token: `again` is the same one each time, `turns` two that
+    /// take turns, `more` counts, with 5,000 new objects a page, else it counts, and the pages are empty.
     pub endless: BTreeMap<String, String>,
 }
 
@@ -159,14 +159,25 @@ impl Lists {
         }
         let objects = self.collections.get(key)?;
         if let Some(kind) = self.endless.get(plural) {
+            let at = query.rsplit_once("continue=").map_or("", |(_, at)| at);
+            let n: usize = at.parse().unwrap_or_default();
             let token = match kind.as_str() {
                 "again" => kind.clone(),
+                "turns" if at == "one" => "two".to_owned(),
+                "turns" => "one".to_owned(),
+                "more" => format!("{}", n + 1),
                 _ => format!("{}", query.len()),
             };
-            let items = if kind == "again" {
-                objects.as_slice()
-            } else {
-                &[]
+            let named = |name: String| {
+                let mut object = objects[0].clone();
+                object["metadata"]["name"] = json!(name);
+                object
+            };
+            let items: Vec<Value> = match kind.as_str() {
+                "again" => objects.clone(),
+                "turns" => vec![named(format!("s{}", query.len() % 9))],
+                "more" => (0..5_000).map(|i| named(format!("s{n}-{i}"))).collect(),
+                _ => Vec::new(),
             };
             return Some(Ok(
                 json!({ "kind": "List", "apiVersion": "v1", "metadata": { "continue": token }, "items": items }),

@@ -48,6 +48,8 @@ pub struct Options {
     pub node: String,
     /// Faults to begin with.
     pub faults: Vec<Fault>,
+    /// What befalls every request whose path has such a part.
+    pub broken: Vec<(&'static str, Fault)>,
     /// Requests answered in a second; what is beyond gets a 429 with `Retry-After: 1`, as from API
     /// priority and fairness.
     pub rate: Option<u32>,
@@ -79,6 +81,7 @@ impl Default for Options {
             granted: true,
             node: "worker-0".to_owned(),
             faults: Vec::new(),
+            broken: Vec::new(),
             rate: None,
             delay: Duration::ZERO,
             half_broken: false,
@@ -113,6 +116,7 @@ pub struct Shared {
     cluster: Mutex<Cluster>,
     rbac: Rbac,
     faults: Mutex<VecDeque<Fault>>,
+    broken: Vec<(&'static str, Fault)>,
     rate: Option<u32>,
     pub delay: Duration,
     half_broken: bool,
@@ -136,6 +140,13 @@ impl Shared {
         } else {
             None
         }
+    }
+
+    /// The fault of a path.
+    pub fn fault_of(&self, path: &str) -> Option<Fault> {
+        let mut all = self.broken.iter();
+        let found = all.find(|(part, _)| path.contains(part));
+        found.map(|(_, fault)| fault.clone())
     }
 
     /// Whether this request is beyond the rate; then a client is asked to come again in a second.
@@ -222,6 +233,7 @@ impl ApiServer {
             cluster: Mutex::new(cluster),
             rbac: Rbac::read(&options.manifests.join("role.yaml"), options.granted),
             faults: Mutex::new(options.faults.clone().into()),
+            broken: options.broken.clone(),
             rate: options.rate,
             delay: options.delay,
             half_broken: options.half_broken,

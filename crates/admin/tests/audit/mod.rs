@@ -15,6 +15,7 @@ mod fleet;
 mod fleet_forms;
 mod folders;
 mod horizon;
+mod hostile;
 mod inputs;
 mod known;
 mod known_facts;

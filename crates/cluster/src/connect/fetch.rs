@@ -1,5 +1,6 @@
 //! Reads lists of the cluster from its API server, page by page.
 
+pub use super::server::LONGEST;
 use super::server::{Response, Server};
 use super::stranger::{self, stranger};
 use crate::cluster::Cluster;
@@ -15,16 +16,19 @@ use crate::unread::Unread;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-/// Cluster of a page.
+/// Objects of a page; fewer where they are so large that the answer would be longer than is read.
 const PAGE: usize = 250;
 
-/// The most pages of one list. A server may give fewer objects a page than are asked for.
+/// The most pages, and the most objects, of one list. A server may give fewer objects a page than are
+/// asked for.
 const MAX_PAGES: usize = 5_000;
+const MAX_LISTED: usize = 100_000;
 
-/// The longest time that reading may take altogether.
-pub const LONGEST: Duration = Duration::from_secs(600);
+/// After so many requests in a row without any answer the server is not asked any more.
+const MOST_SILENT: usize = 3;
 
 /// How often a request is tried whose failure may pass.
 const ATTEMPTS: u32 = 5;
@@ -35,6 +39,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// What a 401 means.
 const NOT_ACCEPTED: &str = "401: the server does not accept the credentials of the kubeconfig";
 
+/// What a 404 means of what every API server has.
+const NOT_THERE: &str =
+    "404: the server says that it has none of this kind, which every API server has";
+
 /// Why a path could not be read.
 enum FetchError {
     /// The kind is not installed, or the object is not there.
@@ -43,11 +51,10 @@ enum FetchError {
     Expired(Option<String>),
     /// The account may not read it.
     Forbidden(String),
+    /// The answer is longer than is read.
+    TooLong(String),
     /// Any other reason, for a person.
     Failed(String),
-    /// Nothing at all can be read: the server cannot be reached, or does not accept the
-    /// credentials.
-    Fatal(String),
 }
 
 /// How far the reading is.
@@ -84,7 +91,7 @@ pub async fn fetch(
     let is_wanted = |kind: &&Kind| kinds.is_none_or(|kinds| kinds.contains(&kind.kind));
     for resource in asked_for(Purpose::Sets).filter(is_wanted) {
         let before = reader.unread.len();
-        reader.kind(resource).await?;
+        reader.kind(resource).await;
         if let (SECRET, [name]) = (resource.kind, &*resource.names) {
             for unread in reader.unread.iter_mut().skip(before) {
                 unread.what = format!("Secret {name}");
@@ -94,11 +101,11 @@ pub async fn fetch(
     }
     if reader.objects.has_cluster_api() {
         let read = reader.infrastructure().await;
-        reader.note(read, INFRASTRUCTURE.to_owned(), false)?;
+        reader.note(read, INFRASTRUCTURE.to_owned(), false);
     }
     if kinds.is_none() {
-        reader.pool_configs().await?;
-        reader.served_configs().await?;
+        reader.pool_configs().await;
+        reader.served_configs().await;
     }
     match reader.unread.first() {
         Some(first) if reader.forbidden == reader.unread.len() && reader.objects.count == 0 => {
@@ -112,35 +119,29 @@ pub async fn fetch(
 }
 
 /// Reads the kinds that say beside why a machine is no Node.
-///
-/// # Errors
-/// The server cannot be reached any more.
 pub async fn fetch_for_nodes(
     server: &Server,
     objects: &mut Cluster,
     watch: &mut dyn FnMut(FetchProgress<'_>),
-) -> Result<Vec<Unread>, String> {
+) -> Vec<Unread> {
     let mut reader = ListReader::new(server, objects, watch);
     for resource in asked_for(Purpose::Nodes).filter(|kind| kind.purpose == Purpose::Nodes) {
-        reader.kind(resource).await?;
+        reader.kind(resource).await;
     }
-    Ok(reader.unread)
+    reader.unread
 }
 
 /// Reads one list or object more.
-///
-/// # Errors
-/// The server cannot be reached any more.
 pub async fn fetch_more(
     server: &Server,
     objects: &mut Cluster,
     request: &Request,
     watch: &mut dyn FnMut(FetchProgress<'_>),
-) -> Result<Vec<Unread>, String> {
+) -> Vec<Unread> {
     let mut reader = ListReader::new(server, objects, watch);
     let read = reader.request(request).await;
-    reader.note(read, request.name.clone(), false)?;
-    Ok(reader.unread)
+    reader.note(read, request.name.clone(), false);
+    reader.unread
 }
 
 /// Reads a text, such as a pod's log; `None` where it is not there.
@@ -156,7 +157,7 @@ pub async fn fetch_text(
     match ListReader::new(server, &mut objects, watch).get(path).await {
         Ok(body) => Ok(Some(body)),
         Err(FetchError::Absent) => Ok(None),
-        Err(FetchError::Failed(why) | FetchError::Forbidden(why) | FetchError::Fatal(why)) => {
+        Err(FetchError::Failed(why) | FetchError::Forbidden(why) | FetchError::TooLong(why)) => {
             Err(why)
         }
         Err(FetchError::Expired(_)) => Err("it is gone".to_owned()),
@@ -164,12 +165,9 @@ pub async fn fetch_text(
 }
 
 struct ListReader<'a> {
-    deadline: Instant,
     server: &'a Server,
     objects: &'a mut Cluster,
     watch: &'a mut dyn FnMut(FetchProgress<'_>),
-    /// The last path failed however often it was tried: the next one is tried once.
-    is_down: bool,
     unread: Vec<Unread>,
     /// How many of these the account may not read.
     forbidden: usize,
@@ -182,8 +180,6 @@ impl<'a> ListReader<'a> {
         watch: &'a mut dyn FnMut(FetchProgress<'_>),
     ) -> Self {
         Self {
-            deadline: Instant::now() + LONGEST,
-            is_down: false,
             server,
             objects,
             watch,
@@ -201,22 +197,16 @@ impl<'a> ListReader<'a> {
                 (None, 401) => Err(NOT_ACCEPTED.to_owned()),
                 (None, _) => Ok(()),
             },
-            Err(FetchError::Failed(why) | FetchError::Fatal(why)) => Err(why),
+            Err(FetchError::Failed(why) | FetchError::TooLong(why)) => Err(why),
             Err(_) => Ok(()),
         }
     }
 
-    /// Notes what could not be read; only what is fatal is an error.
-    fn note(
-        &mut self,
-        read: Result<(), FetchError>,
-        what: String,
-        hides_sets: bool,
-    ) -> Result<(), String> {
+    /// Notes what could not be read.
+    fn note(&mut self, read: Result<(), FetchError>, what: String, hides_sets: bool) {
         let why = match read {
-            Ok(()) | Err(FetchError::Absent) => return Ok(()),
-            Err(FetchError::Fatal(why)) => return Err(why),
-            Err(FetchError::Failed(why)) => why,
+            Ok(()) | Err(FetchError::Absent) => return,
+            Err(FetchError::Failed(why) | FetchError::TooLong(why)) => why,
             Err(FetchError::Forbidden(why)) => {
                 self.forbidden += 1;
                 why
@@ -227,11 +217,10 @@ impl<'a> ListReader<'a> {
         };
         self.unread
             .push(Unread::new(what, why).hiding_sets(hides_sets));
-        Ok(())
     }
 
-    /// Reads the objects of a kind, and notes those that could not be read; only what is fatal is an error.
-    async fn kind(&mut self, kind: &Kind) -> Result<(), String> {
+    /// Reads the objects of a kind, and notes those that could not be read.
+    async fn kind(&mut self, kind: &Kind) {
         let version = match kind.version {
             Some(version) => Ok(version.to_owned()),
             None => self
@@ -251,9 +240,14 @@ impl<'a> ListReader<'a> {
             // Where skewguard is not installed nothing is missed.
             let is_installed = !self.objects.reports.is_empty();
             let is_missed = is_installed || namespace != Some(REPORTS_NAMESPACE);
-            let read = self.request(&request).await;
+            let read = match self.request(&request).await {
+                Err(FetchError::Absent) if kind.is_everywhere() => {
+                    Err(FetchError::Failed(NOT_THERE.to_owned()))
+                }
+                read => read,
+            };
             let before = self.unread.len();
-            self.note(read, request.name, kind.hides_sets)?;
+            self.note(read, request.name, kind.hides_sets);
             if !is_missed {
                 self.unread.truncate(before);
             }
@@ -261,38 +255,32 @@ impl<'a> ListReader<'a> {
                 self.objects.not_given.insert((kind.group, kind.kind));
             }
         }
-        Ok(())
     }
 
     /// Reads the ConfigMaps of `spec.config` of NodePools without a pin. Few accounts may: the audit says of the
     /// pool that they were not read.
-    async fn pool_configs(&mut self) -> Result<(), String> {
+    async fn pool_configs(&mut self) {
         for (namespace, name) in self.objects.pool_configs_to_read() {
             let path = format!("/api/v1/namespaces/{namespace}/configmaps/{name}");
-            self.if_allowed(&path, ("v1", "ConfigMap")).await?;
+            self.if_allowed(&path, ("v1", "ConfigMap")).await;
         }
-        Ok(())
     }
 
     /// Reads the MachineConfigs that pools serve which are paused or roll out another one. Few accounts may: the
     /// audit says of the sets that they were not read.
-    async fn served_configs(&mut self) -> Result<(), String> {
+    async fn served_configs(&mut self) {
         for name in self.objects.served_configs_to_read() {
             let path = format!("/apis/machineconfiguration.openshift.io/v1/machineconfigs/{name}");
             let of = ("machineconfiguration.openshift.io/v1", "MachineConfig");
-            self.if_allowed(&path, of).await?;
+            self.if_allowed(&path, of).await;
         }
-        Ok(())
     }
 
     /// Reads an object that few accounts may read.
-    async fn if_allowed(&mut self, path: &str, of: (&str, &'static str)) -> Result<(), String> {
-        match self.get(path).await {
-            Ok(body) => drop(self.add(&body, of)),
-            Err(FetchError::Fatal(why)) => return Err(why),
-            Err(_) => {}
+    async fn if_allowed(&mut self, path: &str, of: (&str, &'static str)) {
+        if let Ok(body) = self.get(path).await {
+            let _ = self.add(&body, of);
         }
-        Ok(())
     }
 
     fn has_cluster_api_machines(&self) -> bool {
@@ -363,37 +351,40 @@ impl<'a> ListReader<'a> {
                         (&api_version, kind),
                     )
                     .await;
-                self.note(read, format!("{name}.{INFRASTRUCTURE}"), false)
-                    .map_err(FetchError::Fatal)?;
+                self.note(read, format!("{name}.{INFRASTRUCTURE}"), false);
             }
         }
         Ok(())
     }
 
     async fn pages(&mut self, name: &str, path: &str, of: (&str, &str)) -> Result<(), FetchError> {
-        let (mut next, mut expired, before) = (String::new(), false, self.objects.count);
+        let (mut next, mut limit, mut expired) = (String::new(), PAGE, false);
+        let (before, mut tokens) = (self.objects.count, BTreeSet::new());
         for _ in 0..MAX_PAGES {
             let token =
                 percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
             let mark = if path.contains('?') { '&' } else { '?' };
             let page = if next.is_empty() {
-                format!("{path}{mark}limit={PAGE}")
+                format!("{path}{mark}limit={limit}")
             } else {
-                format!("{path}{mark}limit={PAGE}&continue={token}")
+                format!("{path}{mark}limit={limit}&continue={token}")
             };
             next = match self.get(&page).await {
                 Ok(body) => {
-                    let count = self.objects.count;
-                    let token = self.add(&body, of)?;
-                    if !token.is_empty() && (token == next || self.objects.count == count) {
-                        return Err(FetchError::Failed(
-                            "the server's list has no end: a page is empty or names itself as the next one"
-                                .to_owned(),
-                        ));
+                    limit = PAGE.min(limit + limit / 8 + 1);
+                    let token = self.page(&body, of, &mut tokens)?;
+                    if self.objects.count - before > MAX_LISTED {
+                        let why =
+                            format!("there are more than {MAX_LISTED}: only the first were read");
+                        return Err(FetchError::Failed(why));
                     }
                     token
                 }
-                // Cluster changed meanwhile may be missed or seen as they are now, which is as good
+                Err(FetchError::TooLong(_)) if limit > 1 => {
+                    limit /= 2;
+                    continue;
+                }
+                // Objects that changed meanwhile may be missed or seen as they are now, which is as good
                 // here.
                 Err(FetchError::Expired(Some(token))) if !expired => {
                     expired = true;
@@ -411,6 +402,27 @@ impl<'a> ListReader<'a> {
         )))
     }
 
+    /// Adds a page, and gives back the token of the next one; those of all before are known by their hashes.
+    fn page(
+        &mut self,
+        body: &[u8],
+        of: (&str, &str),
+        tokens: &mut BTreeSet<u64>,
+    ) -> Result<String, FetchError> {
+        // Those that were not read before.
+        let new = |objects: &Cluster| objects.count - objects.doubles;
+        let before = new(self.objects);
+        let token = self.add(body, of)?;
+        let mut hasher = DefaultHasher::new();
+        token.hash(&mut hasher);
+        let is_known = !tokens.insert(hasher.finish());
+        if !token.is_empty() && (is_known || new(self.objects) == before) {
+            let why = "the server's list has no end: a page has nothing new, or names one as the next that was read before";
+            return Err(FetchError::Failed(why.to_owned()));
+        }
+        Ok(token)
+    }
+
     fn add(&mut self, body: &[u8], of: (&str, &str)) -> Result<String, FetchError> {
         let body = std::str::from_utf8(body).map_err(said)?;
         add_page(self.objects, body, Some(of)).map_err(said)
@@ -425,23 +437,37 @@ impl<'a> ListReader<'a> {
             410 => Err(FetchError::Expired(
                 str_at(&status(&answer.body), "/metadata/continue").map(str::to_owned),
             )),
-            401 => Err(FetchError::Fatal(NOT_ACCEPTED.to_owned())),
+            401 => Err(FetchError::Failed(NOT_ACCEPTED.to_owned())),
             403 => Err(FetchError::Forbidden(refusal(&answer))),
             _ => Err(FetchError::Failed(refusal(&answer))),
         }
     }
 
-    /// The answer to one path. A failure that may pass is tried again, as long as one request may take.
+    /// The answer to one path. A failure that may pass is tried again, as long as one request may take. What
+    /// did not answer keeps no other request waiting for long: the command has one deadline, and after
+    /// [`MOST_SILENT`] in a row nothing is asked any more.
     async fn answer(&mut self, path: &str) -> Result<Response, FetchError> {
-        let end = Instant::now() + self.server.timeout();
+        let Server {
+            deadline,
+            silent,
+            is_down,
+            ..
+        } = self.server;
+        if silent.get() == MOST_SILENT {
+            return Err(FetchError::Failed(format!(
+                "not asked: the server did not answer {MOST_SILENT} requests before it"
+            )));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(FetchError::Failed(format!(
+                "not asked: reading the cluster took longer than {} minutes",
+                LONGEST.as_secs() / 60
+            )));
+        }
+        let end = Instant::now() + self.server.timeout().min(left);
         let mut attempt = 0;
-        loop {
-            if Instant::now() >= self.deadline {
-                return Err(FetchError::Failed(format!(
-                    "reading the cluster took longer than {} minutes",
-                    LONGEST.as_secs() / 60
-                )));
-            }
+        let answer = loop {
             attempt += 1;
             let within = end.saturating_duration_since(Instant::now());
             let answer = self.server.get(path, within).await;
@@ -449,21 +475,27 @@ impl<'a> ListReader<'a> {
                 Ok(answer) if matches!(answer.status, 429 | 500..=599) => {
                     (refusal(answer), answer.retry_after)
                 }
-                Err(error) if error.is_passing => (error.to_string(), None),
+                Err(error) if error.is_passing() => (error.to_string(), None),
                 _ => {
-                    self.is_down &= answer.is_err();
-                    return answer.map_err(|error| FetchError::Fatal(error.to_string()));
+                    is_down.set(is_down.get() && answer.is_err());
+                    break answer;
                 }
             };
             let wait = wait.unwrap_or(Duration::from_millis(100) * 2_u32.pow(attempt));
             let wait = wait.min(LONGEST_WAIT);
-            if attempt == ATTEMPTS || self.is_down || Instant::now() + wait >= end {
-                self.is_down = true;
-                return answer.map_err(|_| FetchError::Fatal(why));
+            if attempt == ATTEMPTS || is_down.get() || Instant::now() + wait >= end {
+                is_down.set(true);
+                break answer;
             }
             (self.watch)(FetchProgress::Again(&why));
             tokio::time::sleep(wait).await;
-        }
+        };
+        let is_silent = answer.as_ref().is_err_and(|error| !error.is_too_long());
+        silent.set(if is_silent { silent.get() + 1 } else { 0 });
+        answer.map_err(|error| match error.is_too_long() {
+            true => FetchError::TooLong(error.to_string()),
+            false => FetchError::Failed(error.to_string()),
+        })
     }
 }
 

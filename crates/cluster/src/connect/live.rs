@@ -50,14 +50,9 @@ pub async fn fetch(
     (now, names): (Moment, &[String]),
     watch: Watch<'_>,
 ) -> Vec<Unread> {
-    let mut unread = Vec::new();
-    let mut done = |read: Result<Vec<Unread>, String>| {
-        let failed = |why| vec![Unread::new("the rest of the cluster", why)];
-        unread.extend(read.unwrap_or_else(failed));
-    };
-    done(fetch_for_nodes(server, cluster, watch).await);
+    let mut unread = fetch_for_nodes(server, cluster, watch).await;
     for namespace in hosted_namespaces(cluster) {
-        done(fetch_more(server, cluster, &ignition_pods(&namespace), watch).await);
+        unread.extend(fetch_more(server, cluster, &ignition_pods(&namespace), watch).await);
     }
     let broken = not_ready(server, watch).await.unwrap_or_else(|why| {
         unread.push(Unread::new("nodes that are not Ready", why));
@@ -76,13 +71,22 @@ pub async fn fetch(
             }
         }
     }
-    for name in nodes_to_read(cluster, names, &broken, now.minus(LOG_SECONDS)) {
-        match object(server, &one("Node", None, &name), watch).await {
+    let nodes = nodes_to_read(cluster, names, &broken, now.minus(LOG_SECONDS));
+    for (n, name) in nodes.iter().enumerate() {
+        match object(server, &one("Node", None, name), watch).await {
             Ok(Some(node)) => {
                 cluster.complete_node(lenient::known(&node));
             }
             Ok(None) => {}
-            Err(why) => unread.push(Unread::new(format!("nodes {name}"), why)),
+            Err(why) => {
+                let more = match nodes.len() - n - 1 {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                unread.push(Unread::new(format!("nodes {name}{more}"), why));
+                // The next would keep waiting, too.
+                break;
+            }
         }
     }
     unread.extend(logs(server, cluster, now, watch).await);

@@ -59,10 +59,10 @@ fn run(exec: &ExecConfig) -> Result<Zeroizing<Vec<u8>>, String> {
     }
     let asks = exec.interactive_mode != Some(ExecInteractiveMode::Never);
     let cluster = exec.cluster.as_ref().filter(|_| exec.provide_cluster_info);
-    let mut spec = json!({ "interactive": asks });
-    if let Some(cluster) = cluster {
-        spec["cluster"] = serde_json::to_value(cluster).map_err(|error| error.to_string())?;
-    }
+    let spec = match cluster {
+        Some(cluster) => json!({ "interactive": asks, "cluster": cluster }),
+        None => json!({ "interactive": asks }),
+    };
     let info = json!({ "apiVersion": exec.api_version, "kind": "ExecCredential", "spec": spec });
     command.env("KUBERNETES_EXEC_INFO", info.to_string());
     for name in exec.drop_env.iter().flatten() {

@@ -11,18 +11,28 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use kube_client::Client;
 use kube_client::client::Body;
 use rustls::{AlertDescription as Alert, CertificateError as Bad};
+use std::cell::Cell;
 use std::error::Error;
 use std::fmt;
 use std::io::ErrorKind;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The largest answer that is read, in bytes. Nodes are asked for their metadata only.
 const MAX_ANSWER: usize = 16 << 20;
+
+/// The longest time that reading a cluster may take altogether.
+pub const LONGEST: Duration = Duration::from_secs(600);
 
 /// An API server, and an identity.
 pub struct Server {
     client: Client,
     timeout: Duration,
+    /// The end of the time that all requests may take together.
+    pub(super) deadline: Instant,
+    /// Requests in a row that were not answered.
+    pub(super) silent: Cell<usize>,
+    /// The last path failed however often it was tried: the next one is tried once.
+    pub(super) is_down: Cell<bool>,
 }
 
 /// An answer of any status.
@@ -36,8 +46,16 @@ pub struct Response {
 /// Why there is no answer. It is printable, and has no secret.
 pub struct Failure {
     said: String,
-    /// Whether a later try can succeed although nobody changes anything.
-    pub is_passing: bool,
+    kind: FailureKind,
+}
+
+#[derive(PartialEq, Eq)]
+enum FailureKind {
+    /// A later try can succeed although nobody changes anything.
+    Passing,
+    Lasting,
+    /// The answer is longer than is read.
+    TooLong,
 }
 
 /// The table of Nodes as `oc get nodes` asks for it, without their metadata.
@@ -46,7 +64,13 @@ pub const NODE_TABLE: &str = "/api/v1/nodes?includeObject=None";
 impl Server {
     /// `timeout` bounds what is asked for each path, until the last byte of the answer.
     pub fn new(client: Client, timeout: Duration) -> Self {
-        Self { client, timeout }
+        Self {
+            client,
+            timeout,
+            deadline: Instant::now() + LONGEST,
+            silent: Cell::default(),
+            is_down: Cell::default(),
+        }
     }
 
     /// The time that the answer to a path may take, tries and pauses together.
@@ -105,15 +129,25 @@ impl Failure {
     fn passing(said: impl fmt::Display) -> Self {
         Self {
             said: printable(&said.to_string()),
-            is_passing: true,
+            kind: FailureKind::Passing,
         }
     }
 
     fn lasting(said: impl fmt::Display) -> Self {
         Self {
             said: printable(&said.to_string()),
-            is_passing: false,
+            kind: FailureKind::Lasting,
         }
+    }
+
+    /// Tells whether a later try can succeed although nobody changes anything.
+    pub fn is_passing(&self) -> bool {
+        self.kind == FailureKind::Passing
+    }
+
+    /// Tells whether the answer is longer than is read.
+    pub fn is_too_long(&self) -> bool {
+        self.kind == FailureKind::TooLong
     }
 
     /// The cause is somewhere in the chain of sources; it is recognised by its type, never by its
@@ -131,9 +165,11 @@ fn precise(found: &(dyn Error + 'static)) -> Option<Failure> {
         return Some(tls(error));
     }
     if found.is::<LengthLimitError>() {
-        return Some(Failure::lasting(format!(
-            "the answer is longer than {MAX_ANSWER} bytes; the rest was not read"
-        )));
+        let mib = MAX_ANSWER >> 20;
+        return Some(Failure {
+            said: format!("the answer is longer than {mib} MiB, also of one object alone"),
+            kind: FailureKind::TooLong,
+        });
     }
     if found
         .downcast_ref::<hyper::Error>()

@@ -47,6 +47,11 @@ impl Kind {
         !self.plural.is_empty()
     }
 
+    /// Tells whether every API server has it.
+    pub fn is_everywhere(&self) -> bool {
+        self.group.is_empty() && self.hides_sets
+    }
+
     /// Name for oc and RBAC: `machines.machine.openshift.io`.
     pub fn name(&self) -> String {
         if self.group.is_empty() {

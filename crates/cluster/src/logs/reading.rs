@@ -57,11 +57,9 @@ impl ServerLogs {
         let agent = self.keep(asked.agent);
         let (at, pool) = (request.at, request.pool);
         let is_ignition = is_ignition(asked.agent);
-        if is_ignition {
-            if self.kept_times < MAX_TIMES {
-                self.times.entry(pool).or_default().push(at);
-                self.kept_times += 1;
-            }
+        if is_ignition && self.kept_times < MAX_TIMES {
+            self.times.entry(pool).or_default().push(at);
+            self.kept_times += 1;
         }
         let Some(PeerAddress { address, port }) = request.peer else {
             self.without_address += 1;
