@@ -7,6 +7,7 @@
 
 mod births;
 mod operator;
+mod path;
 mod remedy;
 pub(crate) mod results;
 mod rows;
@@ -18,6 +19,7 @@ pub use skewguard_cluster::kinds as cluster;
 
 pub(crate) use cluster::target::is_okd;
 pub(crate) use operator::operator_settings;
+pub(crate) use path::path;
 pub(crate) use results::birth::BirthAudit;
 pub(crate) use results::set::{KnownBy, SetAudit, SetException, SetKind};
 pub(crate) use results::{
@@ -29,7 +31,7 @@ pub(crate) use verdict::own::{RefusedOwn, refused_own};
 
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
-use crate::version::ImageVersion;
+use crate::version::{ImageVersion, Release};
 use cluster::machine::Machine;
 use cluster::machine_configuration;
 use cluster::node::Node;
@@ -66,11 +68,16 @@ pub(crate) fn audit(
     let update = asked.or(objects.next_update.as_deref());
     let born = lookup.versions();
     let born = born.map(|(name, version)| (format!("Node {name}"), version));
+    let question = Question {
+        asked,
+        until: None,
+        takes_estimates,
+    };
     let Rows {
         mut sets,
         policy,
         users,
-    } = rows(&lookup, policy_input, asked, takes_estimates);
+    } = rows(&lookup, policy_input, question);
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
     let (oldest, cluster) = oldest_and_cluster(objects, users);
     let image = oldest.as_ref().map(|oldest| &oldest.boot_image.version);
@@ -109,7 +116,19 @@ pub(crate) fn audit(
         warnings,
         policy_differs_from_operator,
         since: None,
+        path: None,
+        no_path: None,
     }
+}
+
+/// What sets are judged for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Question<'a> {
+    /// The release that was asked about, instead of each set's own.
+    asked: Option<&'a str>,
+    /// The release up to which a remedy has to hold, where that is another one.
+    until: Option<Release>,
+    pub(crate) takes_estimates: bool,
 }
 
 /// The place of the objects, as far as they say it.
@@ -133,12 +152,12 @@ struct Rows {
     users: Vec<skew::User>,
 }
 
-fn rows(
-    lookup: &Lookup<'_>,
-    policy: &PolicyInput,
-    asked: Option<&str>,
-    takes_estimates: bool,
-) -> Rows {
+fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question<'_>) -> Rows {
+    let Question {
+        asked,
+        until,
+        takes_estimates,
+    } = question;
     let all = sets::sets(lookup)
         .into_iter()
         .chain(node_classes::sets(lookup))
@@ -162,6 +181,7 @@ fn rows(
             image: &image,
             platform: image.platform.or(set.release_platform),
             fips: set.fips(lookup.objects),
+            until,
         };
         let own = lookup.images_for(&image);
         let (row, policy) = judge(set, by, &own, lookup.objects, takes_estimates);

@@ -10,7 +10,22 @@ use std::sync::LazyLock;
 #[serde(rename_all = "camelCase")]
 struct Table {
     hops: Vec<Hop>,
+    gates: Vec<Gate>,
     operators_value: OperatorsValue,
+    streams: Stream,
+}
+
+/// A default of the operator that changes with a release, or what else an administrator has to acknowledge before.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Gate {
+    pub(crate) to: String,
+    /// Those whose images the operator updates by default from then on.
+    #[serde(default)]
+    pub(crate) platforms: Vec<String>,
+    /// That of nodes.
+    pub(crate) architecture: Option<String>,
+    /// The key in ConfigMap `admin-acks`.
+    pub(crate) ack: String,
 }
 
 /// The first release whose operator has a value for the oldest boot image, and the platforms on which its own updates
@@ -19,6 +34,15 @@ struct Table {
 struct OperatorsValue {
     on: String,
     managed: Vec<String>,
+}
+
+/// The stream of pools that name none, where a cluster was installed before.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Stream {
+    from: String,
+    installed_before: String,
+    stream: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,6 +81,19 @@ pub(crate) fn least(minor: OcpMinor) -> Option<Release> {
         .min()
 }
 
+/// The release before this one.
+pub(crate) fn before(to: OcpMinor) -> Option<OcpMinor> {
+    let name = to.to_string();
+    let hop = TABLE.hops.iter().find(|hop| hop.to == name)?;
+    hop.from.parse().ok()
+}
+
+/// What has to be acknowledged before the update to a release.
+pub(crate) fn gates(to: OcpMinor) -> impl Iterator<Item = &'static Gate> {
+    let name = to.to_string();
+    TABLE.gates.iter().filter(move |gate| gate.to == name)
+}
+
 /// The first release whose operator has a value for the oldest boot image.
 pub(crate) fn has_value_on() -> Option<OcpMinor> {
     TABLE.operators_value.on.parse().ok()
@@ -66,6 +103,19 @@ pub(crate) fn has_value_on() -> Option<OcpMinor> {
 pub(crate) fn says_value(platform: &str) -> bool {
     let managed = &TABLE.operators_value.managed;
     managed.iter().any(|managed| managed == platform)
+}
+
+/// The stream that pools which name none keep at a release, where the cluster was installed as an older one.
+pub(crate) fn keeps(at: OcpMinor, installed: Option<&str>) -> Option<&'static str> {
+    let Stream {
+        from,
+        installed_before,
+        stream,
+    } = &TABLE.streams;
+    let installed = installed?.parse::<Release>().ok()?.minor;
+    let is_older = installed < installed_before.parse().ok()?;
+    let is_reached = at >= from.parse().ok()?;
+    (is_older && is_reached).then_some(stream)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod login;
 mod makers;
 mod operator;
 mod output;
+mod path;
 mod pipeline;
 mod published;
 mod real;

@@ -4,7 +4,7 @@ use crate::audit::cluster::stream::OwnImage;
 use crate::audit::cluster::target;
 use crate::audit::results::set::SetKind;
 use crate::audit::upkeep::candidate::parsed;
-use crate::audit::verdict::horizon::{verdict_at, way};
+use crate::audit::verdict::horizon::verdict_at;
 use crate::audit::verdict::image_judge::Judge;
 use crate::audit::versions::published::newest_for;
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
@@ -82,17 +82,16 @@ pub(crate) fn is_behind(version: &ImageVersion, own: &[&OwnImage]) -> bool {
     matches!(family, Some(OsFamily::Fcos | OsFamily::Scos)) && own.iter().any(is_older)
 }
 
-/// An image that passes at the release that is served and at each one up to the judge's. `own` are the cluster's own
+/// An image that passes at each release of the way. `own` are the cluster's own
 /// images that fit, `cluster` is its release.
 pub(crate) fn choice(
     kind: SetKind,
-    (judge, served): (Judge<'_>, Option<Release>),
+    (judge, way): (Judge<'_>, &[Release]),
     own: &[&OwnImage],
     cluster: Option<&str>,
 ) -> Choice {
     let asked = parsed(judge.release);
-    let way = asked.map_or_else(Vec::new, |asked| way(judge.policy, served, asked));
-    let verdict = |version: &ImageVersion| refusing(judge, &way, version);
+    let verdict = |version: &ImageVersion| refusing(judge, way, version);
     let is_let_in = |version: &ImageVersion| verdict(version).action == Action::Proceed;
     // The nodes of a node pool are of another cluster.
     let mut own = own.iter().copied().filter(|_| kind != SetKind::NodePool);
@@ -119,7 +118,7 @@ pub(crate) fn choice(
     let Some(asked) = of_openshift else {
         return Choice::Own(Vec::new());
     };
-    published(judge, &way, asked)
+    published(judge, way, asked)
 }
 
 /// The verdict of the first of these releases that refuses the image, else of the last.

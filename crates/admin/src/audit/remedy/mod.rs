@@ -17,9 +17,10 @@ use crate::audit::results::upkeep::Rule;
 use crate::audit::rows::set::{RELEASE_IMAGE, Set};
 use crate::audit::upkeep::amis;
 use crate::audit::upkeep::candidate::parsed;
+use crate::audit::verdict::horizon::way;
 use crate::audit::verdict::image_judge::Judge;
 use crate::platform::Platform;
-use crate::version::OcpMinor;
+use crate::version::{OcpMinor, Release};
 use serde_json::json;
 use skewguard_cluster::cluster::Cluster as Objects;
 
@@ -39,6 +40,8 @@ pub(crate) struct Remedy {
     pub(crate) is_own: bool,
     /// The release that the cluster has to be updated to first.
     pub(crate) after: Option<OcpMinor>,
+    /// The release up to which the image passes.
+    pub(crate) holds_to: Option<Release>,
     /// Another object than the set is changed, or the policy.
     pub(crate) is_elsewhere: bool,
 }
@@ -60,7 +63,14 @@ impl Remedy {
     }
 
     /// The same once the cluster is updated to the release of the image; no image is made for an older one.
-    fn after(self, release: Option<OcpMinor>) -> Self {
+    fn after(self, release: Option<OcpMinor>, holds_to: Option<Release>) -> Self {
+        let is_image = self.version.is_some();
+        let holds_to = holds_to.filter(|_| is_image);
+        let this = Self { holds_to, ..self };
+        this.not_before(release)
+    }
+
+    fn not_before(self, release: Option<OcpMinor>) -> Self {
         let Some(release) = release.filter(|_| self.version.is_some()) else {
             return self;
         };
@@ -87,7 +97,16 @@ const UPLOADED: &str = "the image has to be uploaded";
 /// image, it is the policy that has to change.
 pub(crate) fn remedy(set: &Set, judge: Judge<'_>, own: &[&OwnImage], objects: &Objects) -> Remedy {
     let served = parsed(set.served.as_deref());
-    let choice = choice(set.kind, (judge, served), own, objects.release.as_deref());
+    let asked = parsed(judge.release);
+    let until = judge.until.or(asked);
+    let choose = |to: Option<Release>| {
+        let way = to.map_or_else(Vec::new, |to| way(judge.policy, served, to));
+        choice(set.kind, (judge, &way), own, objects.release.as_deref())
+    };
+    let (choice, holds_to) = match choose(until) {
+        Choice::Policy(_) if until != asked => (choose(asked), asked),
+        choice => (choice, until),
+    };
     let images = match &choice {
         Choice::Policy(text) => return Remedy::elsewhere(text),
         Choice::Own(images) | Choice::Published(images, _) => images,
@@ -98,7 +117,7 @@ pub(crate) fn remedy(set: &Set, judge: Judge<'_>, own: &[&OwnImage], objects: &O
     });
     let own = Own::of(images, &choice, set.image.region.as_deref());
     if let Some(fix) = fix(set, &own, objects) {
-        return fix.after(after);
+        return fix.after(after, holds_to);
     }
     let Some(field) = &set.image.field else {
         return Remedy::words("make the next node from an image that the policy allows");
@@ -108,7 +127,7 @@ pub(crate) fn remedy(set: &Set, judge: Judge<'_>, own: &[&OwnImage], objects: &O
             "set {field} to a release whose boot image the policy allows"
         ));
     }
-    let remedy = by_image(set, images, &choice, own).after(after);
+    let remedy = by_image(set, images, &choice, own).after(after, holds_to);
     ask_the_owner(set, remedy)
 }
 

@@ -7,6 +7,7 @@
 pub(crate) mod birth;
 pub(crate) mod effect;
 pub(crate) mod fleet;
+pub(crate) mod path;
 pub(crate) mod set;
 pub(crate) mod set_kind;
 pub(crate) mod upkeep;
@@ -15,6 +16,7 @@ use crate::finding::Subject;
 use crate::verdict::{BootImageStatus, PolicyStatus};
 use crate::version::{ImageVersion, OcpMinor};
 use birth::BirthAudit;
+use path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use set::{NodeCount, SetAudit, SetKind};
@@ -96,6 +98,12 @@ pub(crate) struct BootImageAudit {
     /// Sets that are new or worse than in an earlier audit, where one was named.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<AuditChanges>,
+    /// What is to do on the way to a later release, where one was named.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<Path>,
+    /// Why there is none, where one was named.
+    #[serde(skip)]
+    pub(crate) no_path: Option<String>,
 }
 
 /// Sets that are new or worse than in an earlier audit.

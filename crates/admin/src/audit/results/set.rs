@@ -125,6 +125,9 @@ pub(crate) struct SetAudit {
     /// The release that the cluster has to be updated to before the remedy: `x.y`.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) remedy_not_before: Option<String>,
+    /// The release up to which the remedy was found to be enough.
+    #[serde(skip)]
+    pub(crate) remedy_holds_to: Option<String>,
     /// Value to set the image field to, where one image fits: the cluster's own for this platform,
     /// architecture, region and stream.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -57,6 +57,13 @@ pub(crate) fn verdict_at(judge: Judge<'_>, release: Release, version: &ImageVers
     judge.verdict(Some(version))
 }
 
+/// The last release of an x.y at which the policy's answer may turn.
+pub(crate) fn last_turn(policy: &PolicyInput, minor: OcpMinor) -> Release {
+    let turns = valid(policy).map(turns).unwrap_or_default().into_iter();
+    let own = turns.filter(|turn| turn.minor == minor);
+    own.fold(Release { minor, patch: 0 }, Release::max)
+}
+
 /// The releases from one to another, each the last of its x.y at which the policy's answer may turn; `from` and `to`
 /// as they are. Without `from`, and where it is no older, `to` alone.
 pub(crate) fn way(policy: &PolicyInput, from: Option<Release>, to: Release) -> Vec<Release> {

@@ -9,7 +9,7 @@ use crate::policy::{Effect, Mode, OnUndetermined, Policy};
 use crate::verdict::{
     BootImage, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, Verdict, decide,
 };
-use crate::version::{ImageVersion, OcpMinor};
+use crate::version::{ImageVersion, OcpMinor, Release};
 
 /// What decides beside an image's version.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,8 @@ pub(crate) struct Judge<'a> {
     /// Platform of the images of a release, also where no image is named.
     pub(crate) platform: Option<Platform>,
     pub(crate) fips: Option<bool>,
+    /// The release up to which a remedy has to hold, where that is another one.
+    pub(crate) until: Option<Release>,
 }
 
 impl<'a> Judge<'a> {

@@ -66,6 +66,7 @@ fn judge<'a>(policy: &'a PolicyInput, image: &'a Image, objects: &'a Objects) ->
         image,
         platform: image.platform,
         fips: None,
+        until: None,
     }
 }
 

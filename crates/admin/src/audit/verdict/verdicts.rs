@@ -143,6 +143,7 @@ fn row(set: Set, judged: Judged, remedy: Remedy, objects: &Objects) -> SetAudit 
         patch_file,
         release: set.at.release.clone(),
         release_by: set.at.by,
+        remedy_holds_to: remedy.holds_to.map(|to| to.minor.to_string()),
         remedy_not_before: remedy.after.map(|after| after.to_string()),
         boot_image: judged.version.as_ref().map(BootImageStatus::from),
         known_by: judged.by,

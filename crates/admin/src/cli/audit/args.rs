@@ -49,9 +49,10 @@ pub(super) enum FailOn {
 
 impl FailOn {
     /// Of this status; `is_hidden` where sets may be missing, `is_later` where a later release
-    /// would refuse some.
-    pub(super) fn exit(self, exit: Exit, is_hidden: bool, is_later: bool) -> Exit {
+    /// would refuse some, `is_open` where that is not known of some.
+    pub(super) fn exit(self, exit: Exit, is_hidden: bool, [is_later, is_open]: [bool; 2]) -> Exit {
         match (self, exit) {
+            (Self::Later, Exit::Done) if is_open && !is_later => Exit::Unknown,
             (Self::Later, Exit::Done | Exit::Unknown) if is_later => Exit::Refused,
             (Self::None, Exit::Refused) if is_hidden => Exit::Failed,
             (Self::Refused | Self::None, Exit::Unknown) | (Self::None, Exit::Refused) => Exit::Done,
@@ -86,6 +87,7 @@ Examples:
   oc skewguard audit
   oc skewguard audit --policy policy.json
   oc skewguard audit --policy policy.json --target 4.22
+  oc skewguard audit --path 5.0
   oc skewguard audit --policy policy.json -o html >page.html
   oc skewguard audit --policy policy.json -o json |
     jq -r '.sets[] | select(.action == \"Block\") | .name'
@@ -119,6 +121,10 @@ pub(in crate::cli) struct Args {
     /// Release to ask about, such as the one to upgrade to. Default: the cluster's own.
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     pub(super) target: Option<String>,
+    /// What to do on the way to this release, by when: the sets are judged at each release between. With -o text,
+    /// wide, json, yaml or markdown, and with --print-commands fix, which then prints what may be done now.
+    #[arg(long, value_name = "RELEASE", value_parser = parse_release, conflicts_with_all = ["target", "since"])]
+    pub(super) path: Option<String>,
     /// Files of `oc get -o json` or YAML, and folders and archives such as a must-gather; - is
     /// standard input.
     #[arg(long, short = 'f', value_name = "FILE|DIR|TAR", value_hint = clap::ValueHint::AnyPath, num_args = 1.., conflicts_with_all = ["kubeconfig", "context"])]
@@ -150,7 +156,7 @@ pub(in crate::cli) struct Args {
     #[arg(long)]
     pub(super) estimates: bool,
     /// The outcome that fails a pipeline: refused (3), unknown (3 and 4), later (these, and 3 for what a later
-    /// release of the policy would refuse), or none. What could not be read is 1 all the same.
+    /// release of the policy would refuse; with --path its steps), or none. What could not be read is 1 all the same.
     #[arg(
         long,
         value_enum,

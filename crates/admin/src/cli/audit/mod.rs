@@ -23,7 +23,7 @@ use super::{Exit, Failure, Io, named, read_once, warn_of_target};
 use crate::audit::cluster::scripts;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::upkeep::READ;
-use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit};
+use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit, path};
 use crate::cli::cluster;
 use crate::clock;
 use crate::forms::terminal::Terminal;
@@ -32,7 +32,7 @@ use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
 use args::{FailOn, Form, Only, Script};
-use audit_request::{AuditRequest, Paths, is_own_release};
+use audit_request::{AuditRequest, Paths, is_own_release, release_of};
 use conclusion::Conclusions;
 use exceptions::Exceptions;
 use forms::text::Detail;
@@ -80,6 +80,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     warn_of_target(args.target.as_deref(), io);
     let is_list = contexts.is_some() || matches!(files, Some(Files::OfSeveral(_)));
     request.check(is_list)?;
+    forms_of_a_path(args)?;
     let before = args.since.as_deref();
     let before = before.map(|path| since::load(path, is_list)).transpose()?;
     let (mut fleet, paths) = match (&contexts, files) {
@@ -97,6 +98,9 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         }
     };
     request.warn_of_strangers(&fleet, is_list, io);
+    if let Some(why) = fleet.audits().find_map(|audit| audit.no_path.clone()) {
+        return Err(why.into());
+    }
     if let Some(before) = before {
         since::compare(&before, &mut fleet)?;
         if since::shares_nothing(&before, &fleet) {
@@ -112,8 +116,12 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     choose(args, set_count, &mut fleet, io)?;
     print(args, terminal, (&fleet, &paths), &conclusions, io)?;
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
-    let is_later = conclusions.all.later.is_some();
-    Ok(args.fail_on.exit(conclusions.all.exit, is_hidden, is_later))
+    let ways = || fleet.audits().filter_map(|audit| audit.path.as_ref());
+    let later = match args.path {
+        None => [conclusions.all.later.is_some(), false],
+        Some(_) => [false, true].map(|open| ways().any(|path| path.count(open) > 0)),
+    };
+    Ok(args.fail_on.exit(conclusions.all.exit, is_hidden, later))
 }
 
 /// Reads the cluster of the kubeconfig.
@@ -141,6 +149,13 @@ fn print_fix(
     for audit in fleet.audits() {
         of_its_release(args, audit)?;
     }
+    let mut fleet = fleet.clone();
+    for audit in fleet.items.iter_mut().flat_map(|item| &mut item.audit) {
+        if let Some(path) = &mut audit.path {
+            audit.sets = std::mem::take(&mut path.rows);
+        }
+    }
+    let fleet = &fleet;
     let script = commands::render(fleet, &conclusions.all, args.kubeconfig.as_deref())?;
     io.out.write_all(script.as_bytes())?;
     Ok(match fleet.summary.not_audited {
@@ -243,6 +258,12 @@ impl<'a> Request<'a> {
         if let Some(exceptions) = &self.exceptions {
             exceptions.apply(&mut result, contexts);
         }
+        if let Some(to) = args.path.as_deref().and_then(release_of) {
+            match path(&objects, &policy, args.estimates, to, &result) {
+                Ok(path) => result.path = Some(path),
+                Err(why) => result.no_path = Some(format!("--path {}: {why}", to.minor)),
+            }
+        }
         Ok(result)
     }
 }
@@ -299,6 +320,19 @@ fn old_rules(now: &str) -> Option<String> {
     is_old.then(|| {
         format!("who keeps images up to date is said by rules that were read on {READ}, more than a year ago: a newer oc skewguard knows better")
     })
+}
+
+/// # Errors
+/// The form that was asked for has no place for a path.
+fn forms_of_a_path(args: &Args) -> Result<(), Failure> {
+    let has_place = matches!(
+        args.output,
+        Form::Text | Form::Wide | Form::Json | Form::Yaml | Form::Markdown
+    );
+    match args.path.is_some() && !has_place {
+        true => Err("--path: -o text, wide, json, yaml and markdown have it".into()),
+        false => Ok(()),
+    }
 }
 
 /// The script sets images, which have to be those of the release that the cluster runs.

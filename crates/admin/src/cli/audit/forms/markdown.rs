@@ -2,6 +2,7 @@
 
 use super::facts::{cluster_notes, head, is_said, waiting};
 use super::page::{doubts, of_set, page, things_to_do};
+use super::path;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::cli::audit::conclusion::Conclusion;
 use crate::cli::audit::word::Word;
@@ -32,6 +33,10 @@ pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> Result<Stri
         "births": births.collect::<Vec<_>>(),
         "waiting": of_all(fleet, |of| of.audit.iter().flat_map(waiting)),
         "doubts": of_all(fleet, doubts_of),
+        "paths": of_all(fleet, |of| {
+            let audit = of.audit.iter();
+            audit.filter_map(|audit| audit.path.as_ref()).map(path::markdown)
+        }),
         "page": page(fleet, conclusion),
     });
     render_template(include_str!("page.md"), page)

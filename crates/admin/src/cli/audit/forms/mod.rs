@@ -8,5 +8,6 @@ pub(super) mod html;
 pub(in crate::cli) mod junit;
 pub(super) mod markdown;
 pub(super) mod page;
+mod path;
 pub(super) mod sarif;
 pub(super) mod text;

@@ -6,7 +6,8 @@ use super::facts::{
     BIRTHS, CLUSTER_COLUMNS, FactKind, cluster_cells, cluster_notes, facts, head, lookup_helps,
     names, namespace, remedies, shown, wait,
 };
-use crate::audit::results::fleet::FleetAudit;
+use super::path;
+use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::set::ReleaseBy;
 use crate::audit::{
     BirthAudit, BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, Unread,
@@ -33,6 +34,9 @@ pub(crate) fn render(
     terminal: Terminal,
 ) -> String {
     let all = &conclusions.all;
+    if fleet.audits().any(|audit| audit.path.is_some()) {
+        return paths(fleet, terminal);
+    }
     if let (Some(audit), Detail::Row) = (fleet.alone(), detail) {
         return one_screen(terminal, audit, all);
     }
@@ -51,6 +55,20 @@ pub(crate) fn render(
     }
     let screen = (detail == Detail::Row).then(|| terminal.screen());
     fit(blocks, screen, &all.whole)
+}
+
+/// The way of each cluster.
+fn paths(fleet: &FleetAudit, terminal: Terminal) -> String {
+    let of = |cluster: &ClusterAudit| {
+        let head = match cluster.is_alone() {
+            true => String::new(),
+            false => format!("== {}\n", cluster.context),
+        };
+        let path = cluster.audit.as_ref()?.path.as_ref()?;
+        Some(head + &path::text(terminal, path))
+    };
+    let all: Vec<String> = fleet.items.iter().filter_map(of).collect();
+    all.join("\n")
 }
 
 /// The sentence, and what is next.
