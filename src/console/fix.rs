@@ -45,7 +45,7 @@ pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted, product: Pr
             field: format!("With Metal3: {}.image.url", made_from.path()),
             from_cluster: true,
         },
-        (Some((_, made_from)), Some(image)) => machine_api(made_from, image, a),
+        (Some((platform, made_from)), Some(image)) => machine_api(platform, made_from, image, a),
         _ => Fix {
             what: format!("Install it again from {a} {os} image: change the template, disk"),
             field: "image, ISO or MachineSet (providerSpec.value) that it was made from."
@@ -161,17 +161,22 @@ impl MadeFrom {
     }
 }
 
-/// The fix on a platform where the machine API may have made the machine. Up to 4.20 a
-/// ControlPlaneMachineSet rolls the control plane for an image, later for some platforms' alone.
-fn machine_api(made_from: MadeFrom, image: ImageField, a: &str) -> Fix {
+/// The fix on a platform where the machine API may have made the machine. A ControlPlaneMachineSet
+/// rolls the control plane for an image; from 4.21 on these three platforms' images are ignored
+/// (cluster-control-plane-machine-set-operator, d1dcafff).
+fn machine_api(platform: Platform, made_from: MadeFrom, image: ImageField, a: &str) -> Fix {
     let ImageField { noun, field } = image;
+    let until = match platform {
+        Platform::Aws | Platform::Azure | Platform::Gcp => " up to 4.20",
+        _ => "",
+    };
     let (what, field) = match made_from {
         MadeFrom::MachineSet => (
             format!("Made by a MachineSet: set providerSpec.value.{field}, then"),
             format!("delete this Machine. Else install it anew from {a} {noun}."),
         ),
         MadeFrom::ControlPlaneMachineSet => (
-            "Made by a ControlPlaneMachineSet (RollingUpdate up to 4.20 replaces all".to_owned(),
+            format!("Made by a ControlPlaneMachineSet (RollingUpdate{until} replaces all"),
             format!("masters): set its {field}. Else install {a} {noun}."),
         ),
         MadeFrom::Machine => (
