@@ -128,6 +128,123 @@ fn an_image_that_cannot_be_judged_is_held() {
     }
 }
 
+/// From 4.19 on an image names no release: its RHEL minor bounds it. A rule is decided where all of
+/// those releases agree.
+#[test]
+fn an_image_that_names_no_release_is_judged_by_its_rhel() {
+    let of = |version, release| with("rhcos-4.18-allowed", version, release);
+    let old = of("9.6.20250523-0", "4.22.3");
+    let new = of("9.8.20260428-0", "5.2.0");
+    let uncounted = of("9.6.20250523-0", "6.0.0");
+    for (root, limit, [verdict, action], message) in [
+        (
+            &old,
+            json!({ "minimumOCPVersion": "4.13.0" }),
+            ["Allowed", "Proceed"],
+            "boot image is RHEL 9.6, of OCP 4.19 to 4.21; the minimum is 4.13.0",
+        ),
+        (
+            &old,
+            json!({ "minimumOCPVersion": "4.20.0" }),
+            ["Undetermined", "Block"],
+            "boot image is RHEL 9.6, of OCP 4.19 to 4.21; the minimum is 4.20.0",
+        ),
+        (
+            &old,
+            json!({ "minimumOCPVersion": "4.22.0" }),
+            ["Refused", "Block"],
+            "boot image is RHEL 9.6, of OCP 4.19 to 4.21; the minimum is 4.22.0",
+        ),
+        (
+            &old,
+            json!({ "maximumReleasesBehind": 3 }),
+            ["Allowed", "Proceed"],
+            "boot image is RHEL 9.6, of OCP 4.19 to 4.21, 1 to 3 minors behind 4.22; at most 3 allowed",
+        ),
+        (
+            &old,
+            json!({ "maximumReleasesBehind": 1 }),
+            ["Undetermined", "Block"],
+            "boot image is RHEL 9.6, of OCP 4.19 to 4.21, 1 to 3 minors behind 4.22; at most 1 allowed",
+        ),
+        (
+            &old,
+            json!({ "maximumReleasesBehind": 0 }),
+            ["Refused", "Block"],
+            "boot image is RHEL 9.6, of OCP 4.19 to 4.21, 1 to 3 minors behind 4.22; at most 0 allowed",
+        ),
+        (
+            &old,
+            json!({ "rhelMajors": [10] }),
+            ["Refused", "Block"],
+            "boot image is RHEL 9; RHEL 10 is allowed",
+        ),
+        // 9.8 has no last release yet, so it may be of any later one.
+        (
+            &new,
+            json!({ "maximumReleasesBehind": 3 }),
+            ["Allowed", "Proceed"],
+            "boot image is RHEL 9.8, of OCP 4.22 or later, 0 to 3 minors behind 5.2; at most 3 allowed",
+        ),
+        (
+            &new,
+            json!({ "maximumReleasesBehind": 2 }),
+            ["Undetermined", "Block"],
+            "boot image is RHEL 9.8, of OCP 4.22 or later, 0 to 3 minors behind 5.2; at most 2 allowed",
+        ),
+        // No image helps where the target cannot be counted.
+        (
+            &uncounted,
+            json!({ "maximumReleasesBehind": 1 }),
+            ["Undetermined", "Proceed"],
+            "OCP minors cannot be counted from 4.19 to 4.21 to 6.0",
+        ),
+    ] {
+        let found = judged(root.path(), &json!([limit]), &json!([]));
+        assert_eq!(
+            (&found["verdict"], &found["action"]),
+            (&json!(verdict), &json!(action)),
+            "{limit}: {found}"
+        );
+        assert_eq!(found["findings"][0]["message"], message, "{limit}");
+    }
+}
+
+/// A rule that the agent does not understand might allow what the others say nothing of.
+#[test]
+fn a_rule_that_is_not_understood_lets_in_what_the_others_cannot_judge() {
+    let root = with("rhcos-4.18-allowed", "9.6.20250523-0", "4.22.3");
+    for (limit, message) in [
+        (
+            json!({ "minimumOCPVersion": "4.20.0", "minimumFooVersion": "1.0" }),
+            "the policy's limit has a rule that this agent does not know: limits[0].minimumFooVersion",
+        ),
+        (
+            json!({ "minimumOCPVersion": "4.20.0", "minimumRHCOSVersion": 9 }),
+            "the policy's limit has a rule that this agent does not understand: minimumRHCOSVersion",
+        ),
+        (
+            json!({ "minimumOCPVersion": "4.20.0", "deniedVersions": ["x y"] }),
+            "the policy's limit has a rule that this agent does not understand: deniedVersions",
+        ),
+        // A rule of another family is no word about this one.
+        (
+            json!({ "minimumFCOSVersion": "39", "maximumReleasesBehind": 1, "release": "6.0" }),
+            "OCP minors cannot be counted from 4.19 to 4.21 to 6.0",
+        ),
+    ] {
+        let later = limit["release"].is_string();
+        let uncounted = with("rhcos-4.18-allowed", "9.6.20250523-0", "6.0.0");
+        let root = if later { &uncounted } else { &root };
+        let found = judged(root.path(), &json!([limit]), &json!([]));
+        assert_eq!(
+            (&found["action"], &found["message"]),
+            (&json!("Proceed"), &json!(message)),
+            "{limit}"
+        );
+    }
+}
+
 /// An agent is as old as its image: words of a policy that it does not know, in each place, never
 /// hold a node.
 #[test]

@@ -60,8 +60,8 @@ fn inspect_prints_one_line_per_version() {
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         "418.94.202511191518-0: scheme Legacy, RHEL 9.4, OCP 4.18, built 2025-11-19, build 0\n\
-         9.0.20250827-0: scheme RHELVersioned, RHEL 9 (minor unknown), OCP unknown, built 2025-08-27, build 0\n\
-         39.20231101.3.0: scheme FCOS, RHEL unknown, OCP unknown, built 2023-11-01, build 0\n\
+         9.0.20250827-0: scheme RHELVersioned, CentOS Stream 9, OKD unknown, built 2025-08-27, build 0\n\
+         39.20231101.3.0: scheme FCOS, Fedora 39, OKD unknown, built 2023-11-01, build 0\n\
          42s390x.81.20200131.0: scheme Legacy, RHEL 8.1, OCP 4.2, built 2020-01-31, build 0\n\
          what\\u{1b}[2J?: no known scheme\n"
     );
@@ -400,7 +400,7 @@ fn inspect_reads_the_lines_of_standard_input() {
         (
             Some(0),
             "x: no known scheme\n\
-             9.0.20250827-0: scheme RHELVersioned, RHEL 9 (minor unknown), OCP unknown, built 2025-08-27, build 0\n\
+             9.0.20250827-0: scheme RHELVersioned, CentOS Stream 9, OKD unknown, built 2025-08-27, build 0\n\
              \\u{fffd}: no known scheme\n"
                 .to_owned(),
             String::new()

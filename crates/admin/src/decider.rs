@@ -2,7 +2,7 @@
 
 use crate::policy::Policy;
 use crate::verdict::{
-    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, decide,
+    BootImage, Facts, ImageSource, Outcome, PolicyInput, Target, TargetInput, Verdict, decide,
 };
 use crate::version::ImageVersion;
 
@@ -35,11 +35,15 @@ impl Decider {
     }
 
     pub(crate) fn refuses(&mut self, version: ImageVersion) -> bool {
+        self.decides(version).verdict == Outcome::Refused
+    }
+
+    pub(crate) fn decides(&mut self, version: ImageVersion) -> Verdict {
         self.0.boot_image = Some(BootImage {
             version,
             source: ImageSource::Aleph,
             path: String::new(),
         });
-        decide(&self.0).verdict == Outcome::Refused
+        decide(&self.0)
     }
 }

@@ -296,7 +296,7 @@ fn versions_and_names_of_images_are_decoded() {
         (
             0,
             "9.6.20250523-0: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2025-05-23, build 0, Ignition of unknown release, at least specs 3.0 to 3.4\n\
-             414.92.202310210434-0: scheme Legacy, RHEL 9.2, OCP 4.14, built 2023-10-21, build 0, Ignition 2.16.2, specs 3.0 to 3.4\n"
+             rhcos-414.92.202310210434-0-aws: 414.92.202310210434-0: scheme Legacy, RHEL 9.2, OCP 4.14, built 2023-10-21, build 0, Ignition 2.16.2, specs 3.0 to 3.4\n"
                 .to_owned(),
             String::new()
         )
@@ -334,6 +334,39 @@ fn a_target_and_a_pool_choose_the_limit() {
             (code, limit),
             "{more:?}"
         );
+    }
+}
+
+/// Nodes decode versions alone. With something behind it a version is none, for both programs.
+#[test]
+fn both_programs_decode_the_same_versions() {
+    for (version, wanted) in [
+        (
+            "9.6.20251015",
+            "scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2025-10-15, build unknown",
+        ),
+        (
+            "33.20210217.3.0",
+            "scheme FCOS, Fedora 33, OKD unknown, built 2021-02-17, build 0",
+        ),
+        (
+            "10.0.20250628-0",
+            "scheme RHELVersioned, CentOS Stream 10, OKD unknown, built 2025-06-28, build 0",
+        ),
+        (
+            "4.19.9.6.202506252250-0",
+            "scheme LayeredBuild, RHEL 9.6, OCP 4.19, built 2025-06-25, build 0",
+        ),
+        ("418.94.202511191518-0-dirty", "no known scheme"),
+        ("9.6.20250523-0.extra", "no known scheme"),
+        ("9.6.20250523-0 (Plow)", "no known scheme"),
+    ] {
+        let decoded = skewguard_core::verdict::text::image(
+            &skewguard_core::version::ImageVersion::parse(version),
+        );
+        assert_eq!(decoded, format!("{version}: {wanted}"));
+        let (_, out, _) = run(&["inspect", version]);
+        assert!(out.starts_with(&decoded), "{out}");
     }
 }
 

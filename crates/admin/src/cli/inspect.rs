@@ -78,6 +78,7 @@ fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<bool, Fai
     let (version, published) = decode(written);
     let is_known = version.is_known();
     let shown = printable_up_to(written, LONGEST);
+    let is_named = is_known && version.text != shown;
     let ignition = ignition_specs::of_image(&version);
     let says = ignition.map_or(String::new(), |ignition| format!(", {}", ignition.says()));
     match (output, published) {
@@ -95,13 +96,21 @@ fn print(written: &str, output: TextOrJson, io: &mut Io<'_>) -> Result<bool, Fai
             PUBLISHED.amis(),
             PUBLISHED.until
         )?,
-        (TextOrJson::Text, None) => writeln!(io.out, "{}{says}", text::image(&version))?,
+        (TextOrJson::Text, None) => {
+            let of = if is_named {
+                format!("{shown}: ")
+            } else {
+                String::new()
+            };
+            writeln!(io.out, "{of}{}{says}", text::image(&version))?;
+        }
         (TextOrJson::Json, published) => writeln!(
             io.out,
             "{}",
             serde_json::to_string(&Inspected {
                 version: BootImageStatus::from(&version),
-                image: published.map(|_| shown),
+                os: os(&version),
+                image: (is_named || published.is_some()).then_some(shown),
                 platform: published.map(|image| image.platform),
                 architecture: published.map(|image| image.architecture),
                 region: published.and_then(|image| image.place),
@@ -124,6 +133,9 @@ const LONGEST: usize = 256;
 struct Inspected {
     #[serde(flatten)]
     version: BootImageStatus,
+    /// `Fedora 33`, `CentOS Stream 10`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    os: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     image: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,6 +148,12 @@ struct Inspected {
     /// On GCP the project; in Azure's marketplace plan and generation.
     #[serde(skip_serializing_if = "Option::is_none")]
     region: Option<&'static str>,
+}
+
+fn os(version: &ImageVersion) -> Option<String> {
+    let family = version.os_family()?;
+    let release = version.os_release()?;
+    Some(format!("{} {release}", family.base()))
 }
 
 /// The Ignition of an image.
@@ -164,5 +182,8 @@ fn decode(text: &str) -> (ImageVersion, Option<&'static PublishedImage>) {
     {
         return (version, Some(image));
     }
-    (ImageVersion::from_image_name(text).unwrap_or(version), None)
+    // A version with something behind it is none: nodes do not decode it, either.
+    let named = ImageVersion::from_image_name(text);
+    let named = named.filter(|named| named.text == text || !text.starts_with(&named.text));
+    (named.unwrap_or(version), None)
 }

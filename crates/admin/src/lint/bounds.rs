@@ -7,16 +7,15 @@ use super::{Lint, Rule};
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Located, Object};
 use crate::policy::{LimitRelease, VersionBound};
-use crate::version::{self, ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, compare_rhel};
+use crate::version::{
+    BY_RHEL, ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, compare_rhel,
+};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 /// An OCP release with this major or a later one is taken for a RHEL release.
 pub(super) const NO_OCP_MAJOR: u16 = 7;
-
-/// From this OCP release on, boot image versions do not name the OCP release.
-pub(super) const FIRST_UNNAMED: OcpMinor = version::FIRST_UNNAMED.minor;
 
 /// Newest RHEL major.
 const LAST_MAJOR: u16 = 10;
@@ -93,6 +92,12 @@ fn minimum_ocp(lint: &mut Lint, at: &Located<'_>, target: Option<LimitRelease>) 
     };
     let Release { minor, patch } = minimum;
     let older = target.map(self::minor).filter(|target| *target < minor);
+    let open = BY_RHEL
+        .iter()
+        .filter(|(_, own)| own.are_below(minor).is_none());
+    let open: Vec<String> = open
+        .map(|((major, of), own)| format!("RHEL {major}.{of} (OCP {own})"))
+        .collect();
     let rule = if minor.major >= NO_OCP_MAJOR {
         Rule::RHELForOCP
     } else if older.is_some() {
@@ -101,8 +106,8 @@ fn minimum_ocp(lint: &mut Lint, at: &Located<'_>, target: Option<LimitRelease>) 
         return;
     } else if minor.major < 4 {
         Rule::BelowEveryImage
-    } else if minor > FIRST_UNNAMED {
-        Rule::BeyondNamedReleases
+    } else if !open.is_empty() {
+        Rule::BetweenReleasesOfRHEL
     } else if patch > 0 {
         Rule::PatchRelease
     } else {
@@ -115,7 +120,7 @@ fn minimum_ocp(lint: &mut Lint, at: &Located<'_>, target: Option<LimitRelease>) 
             ("minimum", &minimum),
             ("minor", &minor),
             ("target", &older.unwrap_or(minor)),
-            ("last", &FIRST_UNNAMED),
+            ("open", &open.join(" and ")),
         ],
     );
 }

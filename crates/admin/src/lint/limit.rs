@@ -1,6 +1,6 @@
 //! A limit: which nodes it is for, and which rules it has.
 
-use super::bounds::{self, FIRST_UNNAMED, NO_OCP_MAJOR, minor};
+use super::bounds::{self, NO_OCP_MAJOR, minor};
 use super::machine::machine;
 use super::wording::has_typo;
 use super::{Lint, Rule, denied, families};
@@ -118,7 +118,7 @@ pub(crate) fn meant_pool(name: &str) -> Option<String> {
 
 fn rules(lint: &mut Lint, limit: &Object<'_>, release: Option<LimitRelease>, several_pools: bool) {
     let rules = fields::rules().iter().copied();
-    let present: Vec<&str> = rules.filter(|rule| limit.get(rule).is_some()).collect();
+    let mut present: Vec<&str> = rules.filter(|rule| limit.get(rule).is_some()).collect();
     if present.is_empty() {
         if has_typo(limit, fields::LIMIT) {
             return;
@@ -131,32 +131,12 @@ fn rules(lint: &mut Lint, limit: &Object<'_>, release: Option<LimitRelease>, sev
     if let Some(at) = limit.get("deniedVersions") {
         denied::list(lint, &at, present.len() == 1);
     }
-    only_ocp_rules(lint, limit, &present);
+    present.retain(|rule| !is_about_machine(rule));
+    only_one_family(lint, limit, &present);
 }
 
 fn is_about_machine(field: &str) -> bool {
     Reason::set_by(field).is_some_and(|rule| rule.about() == About::Machine)
-}
-
-/// Checks that images which do not name their OCP release can be judged.
-fn only_ocp_rules(lint: &mut Lint, object: &Object<'_>, present: &[&str]) {
-    const OCP_RULES: [&str; 2] = ["minimumOCPVersion", "maximumReleasesBehind"];
-    let present = present.iter().copied();
-    let image_rules: Vec<&str> = present.filter(|rule| !is_about_machine(rule)).collect();
-    only_one_family(lint, object, &image_rules);
-    if image_rules.is_empty() || !image_rules.iter().all(|rule| OCP_RULES.contains(rule)) {
-        return;
-    }
-    let rule = match lint.refuses_undetermined {
-        true => Rule::OnlyOCPRulesRefuse,
-        false => Rule::OnlyOCPRules,
-    };
-    let rules = image_rules.join(" and ");
-    lint.say(
-        &object.at,
-        rule,
-        &[("first", &FIRST_UNNAMED), ("rules", &rules)],
-    );
 }
 
 /// Checks that images of other families can be judged, where they are refused if they cannot.

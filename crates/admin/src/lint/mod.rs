@@ -128,7 +128,11 @@ impl LintReport {
 
     /// Tells whether nodes would ignore parts of the policy.
     pub(crate) fn is_misread(&self) -> bool {
-        self.has_errors_beside(&[Rule::OwnReleaseRefused, Rule::OldReleasesRefused])
+        self.has_errors_beside(&[
+            Rule::OwnReleaseRefused,
+            Rule::OldReleasesRefused,
+            Rule::DecidesNothing,
+        ])
     }
 
     /// Tells whether there are errors beside those of these rules.

@@ -1,4 +1,5 @@
-//! Limits that refuse the boot images of the releases that they are for.
+//! Limits that refuse the boot images of the releases that they are for, or decide nothing about
+//! them.
 
 use super::bounds::minor;
 use super::published::NEWEST_RELEASES;
@@ -6,9 +7,13 @@ use super::{Lint, Rule};
 use crate::data::{PUBLISHED, is_of_release};
 use crate::decider::Decider;
 use crate::policy::json::Located;
-use crate::policy::{Circumstances, Limit, Mode, Policy, choose_for, parse};
+use crate::policy::{
+    Bound, Circumstances, Limit, Mode, OnUndetermined, Policy, Setting, choose_for, parse,
+};
+use crate::verdict::Outcome;
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::sync::LazyLock;
 
 /// Before this release no node knows its own.
@@ -62,42 +67,83 @@ pub(super) fn check(lint: &mut Lint, whole: &Located<'_>, json: &str) {
     };
     let limits = whole.object(crate::policy::fields::POLICY).ok();
     let limits = limits.and_then(|policy| policy.get("limits"));
-    let Some(items) = limits.as_ref().and_then(Located::items) else {
+    let Some((limits, items)) = limits.as_ref().and_then(|at| Some((at, at.items()?))) else {
         return;
     };
     lint.enforces = policy.mode == Mode::Enforce;
+    nothing_without_release(lint, limits, &policy);
     for (limit, at) in policy.limits.iter().zip(items) {
-        let releases = refused(&policy, limit);
+        let Effects { refused, undecided } = effects(&policy, limit);
+        say(lint, &at, Rule::DecidesNothing, &undecided);
         let is_said = lint.report.findings.iter().any(|finding| {
             finding.is_of(&[Rule::OCPAboveTarget, Rule::NewerThanPublished])
                 && finding.path.starts_with(&format!("{}.", at.path))
         });
-        if releases.is_empty() || is_said {
-            continue;
-        }
         let rule = match limit.release.map(minor) {
+            _ if is_said => continue,
             None => Rule::OldReleasesRefused,
-            Some(own) if releases.contains(&own) => Rule::OwnReleaseRefused,
+            Some(own) if refused.contains(&own) => Rule::OwnReleaseRefused,
             Some(_) => Rule::LaterReleasesRefused,
         };
-        let them = if releases.len() == 1 { "it" } else { "them" };
-        lint.say(
-            &at,
-            rule,
-            &[("releases", &ranges(&releases)), ("them", &them)],
-        );
+        say(lint, &at, rule, &refused);
     }
 }
 
-/// The releases of which the limit refuses every image, for some architecture and pool.
-fn refused(policy: &Policy, limit: &Limit) -> BTreeSet<OcpMinor> {
+fn say(lint: &mut Lint, at: &Located<'_>, rule: Rule, releases: &BTreeSet<OcpMinor>) {
+    let them = match releases.len() {
+        0 => return,
+        1 => "it",
+        _ => "them",
+    };
+    let refused = match lint.refuses_undetermined {
+        true => ", and onUndetermined refuses them all",
+        false => "",
+    };
+    let releases = ranges(releases);
+    let holes: [(&str, &dyn Display); 3] = [
+        ("releases", &releases),
+        ("them", &them),
+        ("refused", &refused),
+    ];
+    lint.say(at, rule, &holes);
+}
+
+/// Warns of a policy that enforces, and whose limits without release refuse nothing: HyperShift's
+/// nodes get no other.
+fn nothing_without_release(lint: &mut Lint, at: &Located<'_>, policy: &Policy) {
+    let denies_nothing = |(_, bound): &(&str, Setting<Bound>)| match bound {
+        Ok(Bound::Denied(denied)) => denied.entries.is_empty(),
+        _ => false,
+    };
+    let limits = policy.limits.iter();
+    let mut of_any = limits.filter(|limit| limit.release.is_none()).peekable();
+    // Where there is none at all, that is said.
+    if lint.enforces
+        && of_any.peek().is_some()
+        && of_any.all(|limit| limit.rules.iter().all(denies_nothing))
+    {
+        lint.say(at, Rule::NothingWithoutRelease, &[]);
+    }
+}
+
+/// The releases that a limit is for, by its effect on their images, for some architecture and pool.
+struct Effects {
+    /// It refuses every image.
+    refused: BTreeSet<OcpMinor>,
+    /// Its rules are for their images, and decide about none. Only of the limit's own release, where
+    /// it has one.
+    undecided: BTreeSet<OcpMinor>,
+}
+
+fn effects(policy: &Policy, limit: &Limit) -> Effects {
     let pools: Vec<Option<&str>> = match &limit.pools {
         Some(pools) => pools.iter().map(|pool| Some(pool.as_str())).collect(),
         None => vec![None],
     };
-    // The limit alone, for every node.
+    // The limit alone, for every node. What it blocks undetermined, it is for.
     let alone = Policy {
         mode: Mode::Enforce,
+        on_undetermined: OnUndetermined::Refuse,
         limits: vec![Limit {
             rules: limit.rules.clone(),
             ..Limit::default()
@@ -110,14 +156,33 @@ fn refused(policy: &Policy, limit: &Limit) -> BTreeSet<OcpMinor> {
         let mut pools = pools.iter();
         pools.any(|pool| is_limit_for(policy, limit, own, *pool))
     };
-    let refuses = |own: &&OwnImages| {
+    let (mut refused, mut open, mut decided) = <(BTreeSet<_>, BTreeSet<_>, BTreeSet<_>)>::default();
+    for own in OWN_IMAGES.iter().filter(is_for) {
         let (release, architecture) = (format!("{}.0", own.release), own.architecture.to_owned());
         let mut decider = Decider::new(alone.clone(), Some(release), Some(architecture));
-        let mut images = own.images.iter();
-        images.all(|image| decider.refuses(image.clone()))
-    };
-    let own = OWN_IMAGES.iter().filter(is_for).filter(refuses);
-    own.map(|own| own.release).collect()
+        let mut is_refused = true;
+        for image in &own.images {
+            let verdict = decider.decides(image.clone());
+            is_refused &= verdict.verdict == Outcome::Refused;
+            match verdict.verdict {
+                Outcome::Undetermined if verdict.blocks() => drop(open.insert(own.release)),
+                Outcome::Undetermined => {}
+                _ => drop(decided.insert(own.release)),
+            }
+            if !is_refused && decided.contains(&own.release) {
+                break;
+            }
+        }
+        if is_refused {
+            refused.insert(own.release);
+        }
+    }
+    let of_own = limit.release.map(minor);
+    open.retain(|release| !decided.contains(release) && of_own.is_none_or(|own| own == *release));
+    Effects {
+        refused,
+        undecided: open,
+    }
 }
 
 /// Tells whether nodes of this release, architecture and pool get the limit.

@@ -195,7 +195,7 @@ fn a_limit_is_narrowed_by_fips_mode() {
     let dir = tempfile::tempdir().unwrap();
     let policy = dir.path().join("policy.json");
     let text = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce",
-        "knownIssues": [], "limits": [{ "deniedVersions": [] }, { "release": "4.20", "deniedVersions": [] }, { "release": "4.20", "when": { "fips": true }, "minimumRHCOSVersion": "9.6.20251212-1" }] });
+        "knownIssues": [], "limits": [{ "deniedVersions": [{ "version": "417.94.20241009*" }] }, { "release": "4.20", "deniedVersions": [] }, { "release": "4.20", "when": { "fips": true }, "minimumRHCOSVersion": "9.6.20251212-1" }] });
     std::fs::write(&policy, text.to_string()).unwrap();
     let policy = policy.to_str().unwrap();
     let (out, err, exit) = run(&["policy", "lint", policy]);

@@ -441,7 +441,7 @@ fn inspect_knows_the_images_too() {
     assert_eq!(
         lines,
         [
-            json!({ "version": "412.86.202301311551-0", "scheme": "Legacy", "rhelVersion": "8.6", "ocpVersion": "4.12",
+            json!({ "version": "412.86.202301311551-0", "scheme": "Legacy", "os": "RHEL 8.6", "rhelVersion": "8.6", "ocpVersion": "4.12",
                 "buildDate": "2023-01-31", "buildNumber": 0, "ignition": { "release": "2.14.0", "newestSpec": "3.3.0" }, "image": OF_4_12, "platform": "aws", "architecture": "x86_64", "region": "us-east-2" }),
             json!({ "version": "ami-0123456789abcdef0", "scheme": "Unknown" }),
         ]

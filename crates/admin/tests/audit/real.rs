@@ -216,8 +216,8 @@ fn inspect_decodes_the_name_of_an_image() {
     ]);
     assert_eq!(
         out,
-        "4.16.36: scheme ImageName, RHEL unknown, OCP 4.16, built unknown, build unknown\n\
-         9.6.20251015: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2025-10-15, build unknown, Ignition of unknown release, at least specs 3.0 to 3.4\n\
+        "rhcos-4.16.36-x86_64-vmware.x86_64.ova: 4.16.36: scheme ImageName, RHEL unknown, OCP 4.16, built unknown, build unknown\n\
+         azureopenshift:aro4:420-v2:9.6.20251015: 9.6.20251015: scheme RHELVersioned, RHEL 9.6, OCP unknown, built 2025-10-15, build unknown, Ignition of unknown release, at least specs 3.0 to 3.4, azure x86_64 no-purchase-plan/hyperVGen2 (published images, openshift/installer until 2026-07-16)\n\
          ami-1: not among the 9309 AMIs of openshift/installer until 2026-07-16\n"
     );
 }

@@ -197,7 +197,7 @@ fn decision(
     if let Some(message) = within_limits(node.subject, findings) {
         return Decision::proceed(Outcome::Allowed, Reason::WithinLimits, message);
     }
-    undetermined(facts, policy, choice, node, findings)
+    undetermined(facts, policy, choice, node)
 }
 
 fn action(blocks: bool) -> Action {
@@ -213,7 +213,6 @@ fn undetermined(
     policy: Option<&Policy>,
     choice: Result<Option<&Limit>, String>,
     node: Node<'_>,
-    findings: &[Finding],
 ) -> Decision {
     let subject = node.subject;
     let open = |reason, message: String| Decision::proceed(Outcome::Undetermined, reason, message);
@@ -238,10 +237,7 @@ fn undetermined(
     // first rule that it does not know would stop every scale-up.
     let of_image = rules::image_is_at_fault(limit, node);
     let (reason, message) = match subject.version {
-        _ if !of_image => (
-            Reason::NoRuleEvaluated,
-            rules::other_fault(limit, node, findings),
-        ),
+        _ if !of_image => (Reason::NoRuleEvaluated, rules::other_fault(limit, node)),
         None => (
             Reason::BootImageUnknown,
             "no source on this node names the boot image".to_owned(),

@@ -2,7 +2,6 @@
 
 mod bound;
 
-use super::words::About;
 use super::{Finding, Judged, Machine, Reason, RuleResult};
 use crate::policy::{Bound, Circumstances, Limit, Setting};
 use crate::text;
@@ -68,56 +67,69 @@ pub(super) fn apply(limit: &Limit, node: Node<'_>) -> Vec<Finding> {
     limit.rules.iter().filter_map(finding).collect()
 }
 
+/// The rules of the limit that are understood, about images or about machines.
+fn understood(limit: &Limit, of_machine: bool) -> impl Iterator<Item = (Reason, &Bound)> {
+    let rules = limit.rules.iter();
+    rules.filter_map(move |(field, bound)| {
+        let bound = bound.as_ref().ok()?;
+        let is_asked = bound.is_about_machine() == of_machine;
+        Some((Reason::set_by(field).filter(|_| is_asked)?, bound))
+    })
+}
+
+/// The rule of the limit that this agent does not know, or does not understand.
+fn not_understood(limit: &Limit) -> Option<String> {
+    let unclear = |(_, bound): &&(&str, Setting<Bound>)| match bound {
+        Ok(Bound::Denied(denied)) => denied.not_understood > 0,
+        Ok(_) => false,
+        Err(_) => true,
+    };
+    let known = limit.rules.iter().find(unclear);
+    let (verb, field) = match (limit.unknown.first(), known) {
+        (Some(path), _) => ("know", path.as_str()),
+        (None, known) => ("understand", known?.0),
+    };
+    Some(format!(
+        "the policy's limit has a rule that this agent does not {verb}: {field}"
+    ))
+}
+
 /// Tells whether what is known of the image, and nothing else, keeps a rule of its own family from
-/// being evaluated.
+/// being evaluated. A rule that is not understood might allow it.
 pub(super) fn image_is_at_fault(limit: &Limit, node: Node<'_>) -> bool {
-    let bounds = limit
-        .rules
-        .iter()
-        .filter_map(|(_, bound)| bound.as_ref().ok());
-    let mut of_image = bounds.filter(|bound| !bound.is_about_machine());
-    of_image.any(|bound| bound.asks_too_much(node))
+    let mut of_image = understood(limit, false);
+    not_understood(limit).is_none() && of_image.any(|(_, bound)| bound.asks_too_much(node))
 }
 
 /// Says what else keeps every rule of the limit from being evaluated: the policy or the agent, the
-/// image's family, the machine.
-pub(super) fn other_fault(limit: &Limit, node: Node<'_>, findings: &[Finding]) -> String {
-    if let Some(path) = limit.unknown.first() {
-        return format!("the policy's limit has a rule that this agent does not know: {path}");
+/// image's family, the target, the machine.
+pub(super) fn other_fault(limit: &Limit, node: Node<'_>) -> String {
+    if let Some(fault) = not_understood(limit) {
+        return fault;
     }
-    let unclear = |(field, bound): &&(&str, Setting<Bound>)| match bound {
-        Ok(Bound::Denied(denied)) => denied.not_understood > 0,
-        Ok(_) => false,
-        Err(_) => !field.is_empty(),
-    };
-    if let Some((field, _)) = limit.rules.iter().find(unclear) {
-        return format!(
-            "the policy's limit has a rule that this agent does not understand: {field}"
-        );
-    }
-    let is_rule = |finding: &&Finding| finding.rule != Reason::KnownIssue;
-    let Some(first) = findings.iter().find(is_rule) else {
-        return "the limit for this node has no rules".to_owned();
-    };
     let family = node.subject.version.and_then(ImageVersion::os_family);
-    match family {
-        Some(family) if first.rule.about() == About::Image => {
-            let name = family.name();
-            let other = match (family, node.okd) {
-                (OsFamily::Rhcos, Some(true)) => Some("OKD"),
-                (OsFamily::Scos | OsFamily::Fcos, Some(false)) => Some("OpenShift"),
-                _ => None,
-            };
-            let rule = format!("the limit has no rule for {name} images");
-            match (other, node.subject.version) {
-                (Some(cluster), Some(version)) => {
-                    format!("{version} is {name}, and this cluster is {cluster}: {rule}")
-                }
-                _ => rule,
-            }
-        }
-        _ => first.message.clone(),
+    let is_for = |bound: &Bound| family.is_none_or(|family| bound.is_for(family));
+    let is_about_image = understood(limit, false).next().is_some();
+    let own =
+        understood(limit, !is_about_image).find(|(_, bound)| !is_about_image || is_for(bound));
+    match (own, family) {
+        (Some((rule, bound)), _) => bound.finding(rule, node).message,
+        (None, Some(family)) if is_about_image => no_rule_for(family, node),
+        (None, _) => "the limit for this node has no rules".to_owned(),
     }
+}
+
+fn no_rule_for(family: OsFamily, node: Node<'_>) -> String {
+    let name = family.name();
+    let rule = format!("the limit has no rule for {name} images");
+    let cluster = match (family, node.okd) {
+        (OsFamily::Rhcos, Some(true)) => "OKD",
+        (OsFamily::Scos | OsFamily::Fcos, Some(false)) => "OpenShift",
+        _ => return rule,
+    };
+    let version = node.subject.version.map(ToString::to_string);
+    let version = version.unwrap_or_default();
+    format!("{version} is {name}, and this cluster is {cluster}: {rule}")
 }
 
 impl Finding {

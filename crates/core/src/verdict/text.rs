@@ -4,7 +4,7 @@ use super::lines::Lines;
 use crate::verdict::{
     BootImageStatus, Finding, Machine, OverrideSource, RuleResult, Target, Verdict,
 };
-use crate::version::ImageVersion;
+use crate::version::{ImageVersion, OsFamily};
 
 /// The verdict first, then why, then what it was made from.
 pub fn render(verdict: &Verdict) -> String {
@@ -157,9 +157,12 @@ pub fn image(version: &ImageVersion) -> String {
         return format!("{version}: no known scheme");
     }
     let unknown = || "unknown".to_owned();
-    let rhel = match version.rhel {
-        Some(rhel) if rhel.minor.is_none() => format!("{rhel} (minor unknown)"),
-        Some(rhel) => rhel.to_string(),
+    let [base, of] = version.names();
+    let own = match version.os_release() {
+        Some(own) if own.minor.is_none() && version.os_family() == Some(OsFamily::Rhcos) => {
+            format!("{own} (minor unknown)")
+        }
+        Some(own) => own.to_string(),
         None => unknown(),
     };
     let ocp = version.ocp.map_or_else(unknown, |ocp| ocp.to_string());
@@ -168,7 +171,7 @@ pub fn image(version: &ImageVersion) -> String {
         .build_number
         .map_or_else(unknown, |build| build.to_string());
     format!(
-        "{version}: scheme {}, RHEL {rhel}, OCP {ocp}, built {date}, build {build}",
+        "{version}: scheme {}, {base} {own}, {of} {ocp}, built {date}, build {build}",
         version.scheme
     )
 }

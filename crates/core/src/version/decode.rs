@@ -48,8 +48,7 @@ fn legacy(raw: &str) -> Option<ImageVersion> {
     let (stamp, build) = rest.split_once(['.', '-'])?;
     let (date, time) = match stamp.len() {
         8 => (date(stamp)?, None),
-        12 => (date(stamp.get(..8)?)?, Some(time(stamp.get(8..)?)?)),
-        _ => return None,
+        _ => long_stamp(stamp)?,
     };
     Some(ImageVersion {
         rhel: Some(legacy_rhel(second)?),
@@ -100,25 +99,43 @@ fn legacy_rhel(second: &str) -> Option<RhelVersion> {
     Some(RhelVersion { major, minor })
 }
 
-/// `MAJOR.MINOR.YYYYMMDD-BUILD`.
+/// `MAJOR.MINOR.YYYYMMDD-BUILD`, or without the build. A layered build has its OCP release before
+/// it, and a stamp of 12 digits.
 fn rhel_versioned(raw: &str) -> Option<ImageVersion> {
-    let (major, rest) = raw.split_once('.')?;
-    let (minor, rest) = rest.split_once('.')?;
-    let (stamp, build) = rest.split_once('-')?;
-    let (major, minor) = (number::<u16>(major)?, number::<u16>(minor)?);
-    if stamp.len() != 8 || !(8..FIRST_LEGACY).contains(&major) || minor > 99 {
-        return None;
-    }
-    Some(ImageVersion {
+    let (first, rest) = two_numbers(raw)?;
+    let (ocp, [major, minor], rest) = match two_numbers(rest) {
+        Some((rhel, rest)) => (Some(first), rhel, rest),
+        None => (None, first, rest),
+    };
+    let (stamp, build) = match rest.split_once('-') {
+        Some((stamp, build)) => (stamp, Some(number(build)?)),
+        None => (rest, None),
+    };
+    let (scheme, (date, time)) = match (ocp, build) {
+        (None, _) if stamp.len() == 8 => (Scheme::RhelVersioned, (date(stamp)?, None)),
+        (Some([4 | 5, _]), Some(_)) => (Scheme::LayeredBuild, long_stamp(stamp)?),
+        _ => return None,
+    };
+    (8..FIRST_LEGACY).contains(&major).then(|| ImageVersion {
         rhel: Some(RhelVersion {
             major,
             minor: (minor > 0).then_some(minor),
         }),
-        build_date: Some(date(stamp)?),
-        build_number: Some(number(build)?),
+        ocp: ocp.map(|[major, minor]| OcpMinor { major, minor }),
+        build_date: Some(date),
+        time,
+        build_number: build,
         zero_minor: minor == 0,
-        ..scheme_only(Scheme::RhelVersioned, raw)
+        ..scheme_only(scheme, raw)
     })
+}
+
+/// `A.B.`, the second below 100, and the rest.
+fn two_numbers(raw: &str) -> Option<([u16; 2], &str)> {
+    let (a, rest) = raw.split_once('.')?;
+    let (b, rest) = rest.split_once('.')?;
+    let (a, b) = (number(a)?, number(b)?);
+    (b < 100).then_some(([a, b], rest))
 }
 
 /// `FEDORA.YYYYMMDD.STREAM.BUILD`. Developers' builds end in `.devN`, or have `dev` for the stream.
@@ -186,7 +203,13 @@ pub(super) fn date(stamp: &str) -> Option<String> {
         .then(|| format!("{year}-{month:02}-{day:02}"))
 }
 
-fn time(hhmm: &str) -> Option<u16> {
-    let (hours, minutes) = (two(hhmm.get(..2))?, two(hhmm.get(2..4))?);
-    (hours < 24 && minutes < 60).then_some(u16::from(hours) * 100 + u16::from(minutes))
+/// Day and time of `YYYYMMDDhhmm`.
+fn long_stamp(stamp: &str) -> Option<(String, Option<u16>)> {
+    let (day, hhmm) = stamp.split_at_checked(8)?;
+    let (hours, minutes) = (two(hhmm.get(..2))?, two(hhmm.get(2..))?);
+    let is_time = hhmm.len() == 4 && hours < 24 && minutes < 60;
+    is_time.then_some((
+        date(day)?,
+        Some(u16::from(hours) * 100 + u16::from(minutes)),
+    ))
 }

@@ -54,10 +54,14 @@ impl ImageVersion {
     pub fn os_family(&self) -> Option<OsFamily> {
         match self.scheme {
             Scheme::Fcos => Some(OsFamily::Fcos),
-            Scheme::Legacy | Scheme::RhelVersioned => Some(match self.rhel {
-                Some(RhelVersion { major, minor: None }) if major >= FIRST_STREAM => OsFamily::Scos,
-                _ => OsFamily::Rhcos,
-            }),
+            Scheme::Legacy | Scheme::RhelVersioned | Scheme::LayeredBuild => {
+                Some(match self.rhel {
+                    Some(RhelVersion { major, minor: None }) if major >= FIRST_STREAM => {
+                        OsFamily::Scos
+                    }
+                    _ => OsFamily::Rhcos,
+                })
+            }
             // Files of the mirror and images of marketplaces are Red Hat's.
             Scheme::ImageName => Some(OsFamily::Rhcos),
             Scheme::Unknown | Scheme::Other(_) => None,

@@ -1,7 +1,7 @@
 //! Boot image versions: schemes, decoding and ordering (pure).
 //!
-//! What a string does not say is unknown and stays unknown; nothing is inferred from tables of
-//! releases.
+//! What a string does not say is unknown and stays unknown. One table of releases says which an
+//! image without a release of its own may be of: [`BY_RHEL`].
 
 mod cpu;
 mod decode;
@@ -12,21 +12,12 @@ mod rpm;
 
 pub use cpu::{cpu_levels, cpu_rank};
 pub use family::{OsFamily, compare_fcos, compare_scos, fedora_release};
-pub use release::{OcpMinor, Release};
+pub use release::{BY_RHEL, FIRST_UNNAMED, NotARelease, OcpMinor, Release, Releases};
 pub use rpm::RpmVersion;
 
 use crate::text::string_enums;
 use std::cmp::Ordering;
 use std::fmt;
-
-/// From this OCP release on, boot image versions do not name the OCP release.
-pub const FIRST_UNNAMED: Release = Release {
-    minor: OcpMinor {
-        major: 4,
-        minor: 19,
-    },
-    patch: 0,
-};
 
 string_enums! {
     /// Form of a boot image version string (RHCOS, SCOS and FCOS version schemes).
@@ -34,8 +25,12 @@ string_enums! {
         /// `418.94.202511191518-0` and older forms back to `400.7.20190306.0`: OCP release, RHEL
         /// release, build stamp.
         Legacy = "Legacy",
-        /// `9.6.20250523-0`, from OCP 4.19 on: RHEL release and build date, but no OCP release.
+        /// `9.6.20250523-0`, from OCP 4.19 on: RHEL release and build date, but no OCP release. Some
+        /// documents leave the build out.
         RhelVersioned = "RHELVersioned",
+        /// `4.19.9.6.202506252250-0`: the build of a release's OS image, which is a layer on one of
+        /// RHEL 9.6; OCP release, RHEL release, build stamp (openshift-eng/art-tools).
+        LayeredBuild = "LayeredBuild",
         /// `39.20231101.3.0`: Fedora CoreOS, Fedora release, build date and stream. Says nothing of
         /// RHEL or OCP.
         Fcos = "FCOS",
@@ -94,17 +89,6 @@ impl ImageVersion {
     /// made printable.
     pub fn parse(text: &str) -> Self {
         decode::decode(text)
-    }
-
-    /// Tells whether the image is older than OCP `release`; `None` where its version does not say.
-    /// Images name no patch release, so one of x.y counts as the last of its x.y. The RHEL-versioned
-    /// scheme came with OCP 4.19, so such an image is not older than that.
-    pub fn is_below_ocp(&self, release: Release) -> Option<bool> {
-        match self.ocp {
-            Some(ocp) => Some(ocp < release.minor),
-            None if self.scheme == Scheme::RhelVersioned && release <= FIRST_UNNAMED => Some(false),
-            None => None,
-        }
     }
 
     pub fn is_known(&self) -> bool {

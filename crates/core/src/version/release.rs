@@ -2,6 +2,7 @@
 //! (`4.11`).
 
 use super::decode::number;
+use super::{ImageVersion, RhelVersion, Scheme};
 use std::fmt;
 use std::str::FromStr;
 
@@ -30,6 +31,84 @@ impl OcpMinor {
 impl fmt::Display for OcpMinor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+const fn ocp(minor: u16) -> OcpMinor {
+    OcpMinor { major: 4, minor }
+}
+
+/// From this OCP release on, boot image versions do not name the OCP release.
+pub const FIRST_UNNAMED: OcpMinor = ocp(19);
+
+/// Releases of OCP, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Releases {
+    pub first: OcpMinor,
+    /// `None` where a later one may follow.
+    pub last: Option<OcpMinor>,
+}
+
+/// RHEL releases whose images do not name their OCP release, and the OCP releases with such images
+/// (openshift/os and openshift/installer, branches of 4.19 to 5.0).
+pub const BY_RHEL: [((u16, u16), Releases); 3] = [
+    ((9, 6), releases(19, Some(ocp(21)))),
+    ((9, 8), releases(22, None)),
+    ((10, 2), releases(22, None)),
+];
+
+const fn releases(first: u16, last: Option<OcpMinor>) -> Releases {
+    let first = ocp(first);
+    Releases { first, last }
+}
+
+impl Releases {
+    /// Tells whether all of them are older than `release`, or none is; `None` where some are.
+    pub fn are_below(self, release: OcpMinor) -> Option<bool> {
+        if self.first >= release {
+            return Some(false);
+        }
+        self.last.filter(|last| *last < release).map(|_| true)
+    }
+
+    /// The fewest and the most minors to `newer`; `None` where they cannot be counted.
+    pub fn minors_to(self, newer: OcpMinor) -> Option<[u16; 2]> {
+        let most = self.first.minors_to(newer)?;
+        let fewest = self.last.map_or(Some(0), |last| last.minors_to(newer))?;
+        Some([fewest, most])
+    }
+}
+
+impl fmt::Display for Releases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last {
+            Some(last) if last == self.first => last.fmt(f),
+            Some(last) => write!(f, "{} to {last}", self.first),
+            None => write!(f, "{} or later", self.first),
+        }
+    }
+}
+
+impl ImageVersion {
+    /// The OCP release that it names, or those that its RHEL release and its scheme leave. A minor
+    /// between two of [`BY_RHEL`], or after the last, is at least as new as the one before it.
+    pub fn releases(&self) -> Option<Releases> {
+        if let Some(ocp) = self.ocp {
+            let (first, last) = (ocp, Some(ocp));
+            return Some(Releases { first, last });
+        }
+        let RhelVersion { major, minor } =
+            self.rhel.filter(|_| self.scheme == Scheme::RhelVersioned)?;
+        let own = (major, minor.unwrap_or_default());
+        let mut before = BY_RHEL.iter().rev();
+        let before = before.find(|(rhel, _)| rhel.0 == major && *rhel <= own);
+        Some(match before {
+            Some((rhel, releases)) if *rhel == own => *releases,
+            before => Releases {
+                first: before.map_or(FIRST_UNNAMED, |(_, releases)| releases.first),
+                last: None,
+            },
+        })
     }
 }
 

@@ -245,7 +245,7 @@ fn the_message_says_what_was_looked_at() {
     );
     // A rule about the image that is open decides, and says so of itself alone.
     let mut rules = rules;
-    rules["minimumOCPVersion"] = json!("4.13.0");
+    rules["minimumOCPVersion"] = json!("4.20.0");
     let verdict = judge(&rules, "9.6.20250523-0", &machine("x86_64", "x86-64-v4"));
     assert_eq!(
         (verdict.verdict, verdict.message.as_str()),

@@ -76,7 +76,19 @@ fn each_rule_answers_for_each_kind_of_image() {
             "minimumOCPVersion",
             json!("4.13.0"),
             "9.6.20250523-0",
-            "NotEvaluated ? want 4.13.0: the version does not say its OCP release",
+            "Pass 4.19 to 4.21 want 4.13.0: boot image is RHEL 9.6, of OCP 4.19 to 4.21; the minimum is 4.13.0",
+        ),
+        (
+            "minimumOCPVersion",
+            json!("4.20.0"),
+            "9.6.20250523-0",
+            "NotEvaluated 4.19 to 4.21 want 4.20.0: boot image is RHEL 9.6, of OCP 4.19 to 4.21; the minimum is 4.20.0",
+        ),
+        (
+            "minimumOCPVersion",
+            json!("4.13.0"),
+            "9.0.20250827-0",
+            "NotEvaluated ? want 4.13.0: the version does not say its OKD release",
         ),
         (
             "minimumOCPVersion",
@@ -216,7 +228,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "maximumReleasesBehind",
             json!(8),
             "9.6.20250523-0",
-            "NotEvaluated ? want at most 8 OCP minors behind 4.21: the version does not say its OCP release",
+            "Pass 4.19 to 4.21 want at most 8 OCP minors behind 4.21: boot image is RHEL 9.6, of OCP 4.19 to 4.21, 0 to 2 minors behind 4.21; at most 8 allowed",
         ),
         (
             "deniedVersions",

@@ -15,6 +15,7 @@ fn row(version: &ImageVersion) -> [String; 5] {
         Scheme::Legacy => "legacy",
         Scheme::RhelVersioned => "rhel",
         Scheme::Fcos => "fcos",
+        Scheme::LayeredBuild => "layered",
         Scheme::ImageName | Scheme::Unknown | Scheme::Other(_) => "unknown",
     };
     fn or_empty<T: ToString>(value: Option<T>) -> String {
@@ -117,6 +118,24 @@ fn each_scheme_says_what_its_table_says() {
         ),
         ("9.6.20250523-0", "rhel", "", "9.6", "2025-05-23", "0"),
         ("10.2.20260423-1", "rhel", "", "10.2", "2026-04-23", "1"),
+        // In a document that shows an aleph; the marketplace's have digits behind the day.
+        ("9.6.20251015", "rhel", "", "9.6", "2025-10-15", ""),
+        (
+            "4.19.9.6.202506252250-0",
+            "layered",
+            "4.19",
+            "9.6",
+            "2025-06-25",
+            "0",
+        ),
+        (
+            "5.0.10.2.202605081313-0",
+            "layered",
+            "5.0",
+            "10.2",
+            "2026-05-08",
+            "0",
+        ),
         // CentOS Stream writes 0 for no minor.
         ("9.0.20250827-0", "rhel", "", "9", "2025-08-27", "0"),
         ("10.0.20250628-0", "rhel", "", "10", "2025-06-28", "0"),
@@ -186,12 +205,24 @@ fn what_is_no_version_is_an_answer() {
         "418x.94.202511191518-0",
         "0418.94.202511191518-0",
         "4٣18.94.202511191518-0",
-        "9.6.20250523",
         "9.6.20250523.0",
+        "9.6.20250523-",
+        "9.6.20250523-0-dirty",
+        "9.6.20250523-0.extra",
+        "9.6.20250523 ",
+        "418.94.202511191518-0-dirty",
+        "4.19.9.6.20250625-0",
+        "4.19.9.6.202506252250",
+        "4.19.9.6.202506252250-0-1",
+        "4.19.9.6.202506252460-0",
+        "3.19.9.6.202506252250-0",
+        "4.19.94.6.202506252250-0",
+        "4.19-9.6-202506252250",
         "9.06.20250523-0",
         "99999.6.20250523-0",
         "9.6.19990523-0",
         "9.6.2025052-0",
+        "9.6.2025052",
         "9.6.202505230000-0",
         "39.20231101.3",
         "39.20231101.3.0.1",
@@ -228,15 +259,78 @@ fn of_two_builds_of_a_day_the_later_one_is_newer() {
     assert!(first > last);
 }
 
-/// The scheme without OCP release came with 4.19.
+/// RHEL's minor bounds the release; the scheme without OCP release came with 4.19.
 #[test]
-fn an_image_without_ocp_release_is_not_below_4_19_and_unknown_above() {
-    let image = ImageVersion::parse("9.6.20250523-0");
-    let below = |release: &str| image.is_below_ocp(release.parse().unwrap());
-    assert_eq!(below("4.13.0"), Some(false));
-    assert_eq!(below("4.19.0"), Some(false));
-    assert_eq!(below("4.19.1"), None);
-    assert_eq!(below("4.20.0"), None);
+fn an_image_without_ocp_release_is_of_those_that_its_rhel_has() {
+    for (text, releases, below) in [
+        (
+            "9.6.20250523-0",
+            "4.19 to 4.21",
+            [Some(false), None, Some(true), Some(true)],
+        ),
+        (
+            "9.6.20251015",
+            "4.19 to 4.21",
+            [Some(false), None, Some(true), Some(true)],
+        ),
+        (
+            "9.8.20260428-0",
+            "4.22 or later",
+            [Some(false), Some(false), Some(false), None],
+        ),
+        (
+            "10.2.20260423-0",
+            "4.22 or later",
+            [Some(false), Some(false), Some(false), None],
+        ),
+        // Minors that no release has yet.
+        (
+            "9.10.20280428-0",
+            "4.22 or later",
+            [Some(false), Some(false), Some(false), None],
+        ),
+        (
+            "9.7.20260428-0",
+            "4.19 or later",
+            [Some(false), None, None, None],
+        ),
+        (
+            "10.0.20250628-0",
+            "4.19 or later",
+            [Some(false), None, None, None],
+        ),
+        (
+            "418.94.202511191518-0",
+            "4.18",
+            [Some(true), Some(true), Some(true), Some(true)],
+        ),
+        (
+            "4.19.9.6.202506252250-0",
+            "4.19",
+            [Some(false), Some(true), Some(true), Some(true)],
+        ),
+    ] {
+        let own = ImageVersion::parse(text).releases().unwrap();
+        let is_below =
+            ["4.19", "4.20", "4.22", "5.0"].map(|release| own.are_below(release.parse().unwrap()));
+        assert_eq!(
+            (own.to_string().as_str(), is_below),
+            (releases, below),
+            "{text}"
+        );
+    }
+    let behind = |text: &str, target: &str| {
+        let own = ImageVersion::parse(text).releases().unwrap();
+        own.minors_to(target.parse().unwrap())
+    };
+    assert_eq!(behind("9.6.20250523-0", "4.22"), Some([1, 3]));
+    assert_eq!(behind("9.6.20250523-0", "5.0"), Some([2, 4]));
+    assert_eq!(behind("9.6.20250523-0", "4.18"), Some([0, 0]));
+    assert_eq!(behind("9.8.20260428-0", "5.1"), Some([0, 2]));
+    assert_eq!(behind("9.6.20250523-0", "6.0"), None);
+    for text in ["39.20231101.3.0", "moon"] {
+        assert_eq!(ImageVersion::parse(text).releases(), None, "{text}");
+    }
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn days(policy: &Policy, limit: Option<&Limit>) -> BTreeMap<RhelVersion, BTreeSe
 /// The decision, asked about releases.
 struct ReleaseDecider {
     decider: Decider,
-    /// An image that says nothing but what is set.
+    /// An image that says nothing but what is set, and the scheme that it is asked about in.
     image: ImageVersion,
 }
 
@@ -317,10 +317,29 @@ fn decoded(
             ));
         }
     }
-    for (before, fields, after) in [
-        ("4[^.]*[.]", legacy_rhel_fields(), "(?:[0-9]{4})?[-.].*"),
-        ("", rhel_fields(), "-.*"),
+    let mut first = layered_fields();
+    first.retain(|_, ocp| judge.refuses_ocp(*ocp));
+    if !first.is_empty() {
+        let first = any_of(first.keys());
+        found.push(format!("{first}[.][^.]*[.][^.]*[.][0-9]{{12}}-.*"));
+    }
+    for (scheme, before, fields, after) in [
+        (
+            Scheme::Legacy,
+            "4[^.]+[.]",
+            legacy_rhel_fields(),
+            "(?:[0-9]{4})?[-.].*",
+        ),
+        (Scheme::RhelVersioned, "", rhel_fields(), "(?:-.*)?"),
+        (
+            Scheme::LayeredBuild,
+            "[45][.][^.]*[.]",
+            rhel_fields(),
+            "[0-9]{4}-.*",
+        ),
     ] {
+        // The RHEL release of some schemes bounds that of OCP.
+        judge.image.scheme = scheme;
         let mut groups: BTreeMap<Days, Vec<String>> = BTreeMap::new();
         for (field, rhel) in fields {
             let refused = judge.refused_days(rhel, days.get(&rhel));
@@ -345,8 +364,10 @@ pub(super) fn well_formed() -> String {
     let [long, short] = [LONG, SHORT].map(|stamp| any_of(ocp_fields(stamp).keys()));
     let legacy = any_of(legacy_rhel_fields().keys());
     let rhel = any_of(rhel_fields().keys());
+    let layered = any_of(layered_fields().keys());
     format!(
-        "{long}{ARCH}[.]{legacy}[.]{DAY}{TIME}[-.]{BUILD}|{short}{ARCH}[.]{legacy}[.]{DAY}[-.]{BUILD}|{rhel}[.]{DAY}-{BUILD}"
+        "{long}{ARCH}[.]{legacy}[.]{DAY}{TIME}[-.]{BUILD}|{short}{ARCH}[.]{legacy}[.]{DAY}[-.]{BUILD}|\
+         {rhel}[.]{DAY}(?:-{BUILD})?|{layered}[.]{rhel}[.]{DAY}{TIME}-{BUILD}"
     )
 }
 
@@ -368,6 +389,16 @@ fn read<T>(
 fn ocp_fields(stamp: &str) -> BTreeMap<String, OcpMinor> {
     read((40..=499).map(|n| n.to_string()), |first| {
         ImageVersion::parse(&format!("{first}.84.{stamp}-0")).ocp
+    })
+}
+
+/// Spellings of each OCP release in the version of a layered build.
+fn layered_fields() -> BTreeMap<String, OcpMinor> {
+    let all = [4, 5]
+        .into_iter()
+        .flat_map(|major| (0..100).map(move |minor| format!("{major}.{minor}")));
+    read(all, |first| {
+        ImageVersion::parse(&format!("{first}.9.6.{LONG}-0")).ocp
     })
 }
 

@@ -5,7 +5,9 @@ use crate::policy::{Bound, DeniedVersions, VersionBound};
 use crate::text;
 use crate::verdict::words::denied as denied_by;
 use crate::verdict::{Finding, Machine, Reason, Wanted};
-use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, RpmVersion, cpu_rank};
+use crate::version::{
+    FIRST_UNNAMED, ImageVersion, OsFamily, Release, Releases, RpmVersion, cpu_rank,
+};
 use std::cmp::Ordering::Less;
 use std::collections::BTreeMap;
 
@@ -38,13 +40,16 @@ impl Bound {
             },
             Self::Majors(majors) => majors.contains(&image?.rhel?.major) == in_limit,
             // An image does not name its patch release, so it counts as the last of its x.y.
-            Self::Ocp(least) if in_limit => image?.ocp? >= least.minor,
-            Self::Ocp(least) => !image?.is_below_ocp(*least)?,
+            Self::Ocp(least) => !releases(image?, asker)?.are_below(least.minor)?,
             Self::Version(family, ..) if is_of_another(image?, *family)? => {
                 return (!in_limit).then_some(true);
             }
             Self::Version(family, wrong, bound) => bound.compare(image?, *family)? != *wrong,
-            Self::Behind(most) => image?.ocp?.minors_to(node.target?.minor)? <= *most,
+            Self::Behind(most) => match releases(image?, asker)?.minors_to(node.target?.minor)? {
+                [_, behind] if behind <= *most => true,
+                [behind, _] if behind > *most => false,
+                _ => return None,
+            },
             Self::Cpu(levels) => {
                 let architecture = machine.architecture.as_ref()?;
                 let least = cpu_rank(architecture, levels.get(architecture)?)?;
@@ -56,19 +61,27 @@ impl Bound {
         })
     }
 
+    /// Tells whether it is a rule for images of this family.
+    pub(super) fn is_for(&self, family: OsFamily) -> bool {
+        match self {
+            Self::Denied(_) => true,
+            Self::Version(of @ (OsFamily::Fcos | OsFamily::Scos), ..) => family == *of,
+            _ => family != OsFamily::Fcos,
+        }
+    }
+
     /// Tells whether the image's version says too little for this rule, which is for its family.
     pub(super) fn asks_too_much(&self, node: Node<'_>) -> bool {
         let family = node.subject.version.and_then(ImageVersion::os_family);
-        let is_for = match self {
-            Self::Denied(denied) => denied.not_understood == 0,
-            Self::Version(OsFamily::Rhcos, ..) | Self::Majors(_) | Self::Ocp(_) => {
-                family != Some(OsFamily::Fcos)
-            }
-            Self::Behind(_) => family != Some(OsFamily::Fcos) && node.target.is_some(),
-            Self::Version(of, ..) => family.is_none_or(|family| family == *of),
-            Self::Cpu(_) | Self::BootFree(_) | Self::Shim(_) => false,
+        let is_asked = match (self, node.target) {
+            (Self::Behind(_), None) => false,
+            // No image helps where the minors to the target cannot be counted.
+            (Self::Behind(_), Some(target)) => FIRST_UNNAMED.minors_to(target.minor).is_some(),
+            _ => !self.is_about_machine(),
         };
-        is_for && self.holds(node, Asker::Limit).is_none()
+        is_asked
+            && family.is_none_or(|family| self.is_for(family))
+            && self.holds(node, Asker::Limit).is_none()
     }
 
     /// Describes what it asks for.
@@ -109,8 +122,8 @@ impl Bound {
                 (Some(image.text.clone()), denial(denied, image, name))
             }
             (Self::Majors(majors), Some(image)) => rhel_major(majors, image, name),
-            (Self::Ocp(least), Some(image)) => of_release(image, |ocp, release| {
-                format!("{name} is {release} {ocp}; the minimum is {least}")
+            (Self::Ocp(least), Some(image)) => of_release(image, |_, is| {
+                format!("{name} is {is}; the minimum is {least}")
             }),
             (Self::Version(family, wrong, bound), Some(image)) => {
                 let side = if *wrong == Less { "minimum" } else { "maximum" };
@@ -121,15 +134,22 @@ impl Bound {
                     None => not_compared(image, *family, own, &limit),
                 }
             }
-            (Self::Behind(most), Some(image)) => of_release(image, |ocp, release| {
+            (Self::Behind(most), Some(image)) => of_release(image, |releases, is| {
                 let Some(Release { minor: target, .. }) = node.target else {
                     return "the target release is unknown".to_owned();
                 };
-                match ocp.minors_to(target) {
-                    None => format!("OCP minors cannot be counted from {ocp} to {target}"),
-                    Some(behind) => format!(
-                        "{name} is {release} {ocp}, {behind} minors behind {target}; at most {most} allowed"
-                    ),
+                match releases.minors_to(target) {
+                    None => format!("OCP minors cannot be counted from {releases} to {target}"),
+                    Some([fewest, behind]) => {
+                        let from = if fewest < behind {
+                            format!("{fewest} to ")
+                        } else {
+                            String::new()
+                        };
+                        format!(
+                            "{name} is {is}, {from}{behind} minors behind {target}; at most {most} allowed"
+                        )
+                    }
                 }
             }),
         };
@@ -158,12 +178,25 @@ fn unnamed(what: &str) -> Answer {
     (None, format!("the version does not say its {what} release"))
 }
 
-fn of_release(image: &ImageVersion, say: impl FnOnce(OcpMinor, &str) -> String) -> Answer {
-    let [_, release] = image.names();
-    let Some(ocp) = image.ocp else {
+/// The releases that the image may be of. A limit takes no CentOS Stream for one: it has no minor
+/// that would tell.
+fn releases(image: &ImageVersion, asker: Asker) -> Option<Releases> {
+    let is_told = image.ocp.is_some() || image.os_family() == Some(OsFamily::Rhcos);
+    image
+        .releases()
+        .filter(|_| is_told || asker == Asker::Issue)
+}
+
+fn of_release(image: &ImageVersion, say: impl FnOnce(Releases, &str) -> String) -> Answer {
+    let [base, release] = image.names();
+    let Some(releases) = releases(image, Asker::Limit) else {
         return unnamed(release);
     };
-    (Some(ocp.to_string()), say(ocp, release))
+    let is = match (image.ocp, image.rhel) {
+        (None, Some(rhel)) => format!("{base} {rhel}, of {release} {releases}"),
+        _ => format!("{release} {releases}"),
+    };
+    (Some(releases.to_string()), say(releases, &is))
 }
 
 fn rhel_major(majors: &[u16], image: &ImageVersion, name: &str) -> Answer {
