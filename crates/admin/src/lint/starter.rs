@@ -1,5 +1,8 @@
 //! The policies that an author starts from.
 
+use crate::policy::{choose, parse};
+use crate::template::Object;
+use crate::version::Release;
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -18,6 +21,31 @@ pub static STARTER: LazyLock<String> =
 /// The one for a cluster of OKD.
 pub static STARTER_OKD: LazyLock<String> =
     LazyLock::new(|| starter(include_str!("init-okd.json"), Cluster::Okd));
+
+/// The one for the nodes of a NodePool of this release, which do not know it: the release's limit, for
+/// any. What knows its release is none of them.
+pub(crate) fn hosted(release: Release) -> String {
+    const INIT: &str = include_str!("init.json");
+    let limits = parse(INIT.as_bytes()).map_or_else(|_| Vec::new(), |policy| policy.limits);
+    let own = choose(&limits, Some(release), None);
+    let own = limits.iter().position(|limit| Some(limit) == own);
+    let mut policy = Object::new(INIT, &[]);
+    if let (Some(Object::List(limits)), Some(own)) = (policy.part("limits"), own) {
+        let mut own = limits.swap_remove(own);
+        limits.clear();
+        if let Object::Fields(fields) = &mut own
+            && fields.shift_remove("release").is_some()
+        {
+            limits.push(Object::new(
+                r#"{"release": "4.8", "deniedVersions": []}"#,
+                &[],
+            ));
+        }
+        limits.insert(0, own);
+    }
+    // Of texts and lists JSON can always be made.
+    with_known_issues(&serde_json::to_string_pretty(&policy).unwrap_or_default())
+}
 
 /// What the policy of an audit is called where none was named.
 pub(crate) const STARTER_NAME: &str = "oc skewguard policy init";
@@ -153,6 +181,22 @@ mod tests {
         let of_both = [Cluster::Ocp, Cluster::Okd].map(|cluster| known_issue_ids(cluster).len());
         let of_nodes = issues.iter().filter(|issue| issue["affects"] != "Update");
         assert_eq!(of_both.iter().sum::<usize>(), of_nodes.count());
+    }
+
+    /// Its nodes get no limit that has a release.
+    #[test]
+    fn the_policy_of_a_nodepool_enforces_without_a_release() {
+        for (release, refuses) in [("4.18.3", false), ("4.22.0", true), ("5.0.2", true)] {
+            let text = hosted(release.parse().unwrap());
+            assert_eq!(super::super::lint(text.as_bytes()).findings, []);
+            let enforced = text.replacen("\"Warn\"", "\"Enforce\"", 1);
+            let findings = super::super::lint(enforced.as_bytes()).findings;
+            assert_eq!(findings.is_empty(), refuses, "{findings:?}");
+            let policy = parse(enforced.as_bytes()).unwrap();
+            let mut decider = crate::decider::Decider::new(policy, None, None);
+            let old = crate::version::ImageVersion::parse("411.86.202308081056-0");
+            assert_eq!(decider.refuses(old), refuses, "{release}");
+        }
     }
 
     #[test]

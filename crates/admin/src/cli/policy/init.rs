@@ -5,7 +5,10 @@ use super::{Exit, Failure, Io, exists, write};
 use crate::audit::{Objects, operator_settings};
 use crate::cli::cluster;
 use crate::lint::shape::REFERENCE;
-use crate::lint::starter::{STARTER, STARTER_OKD};
+use crate::lint::starter::{STARTER, STARTER_OKD, hosted};
+use crate::operator::unknown_release;
+use crate::policy::fields::minimum_ocp;
+use crate::version::{NotARelease, Release};
 use clap::ValueHint;
 use skewguard_cluster::connect::fetch::SETTINGS;
 use skewguard_cluster::connect::login;
@@ -20,6 +23,8 @@ use std::time::Duration;
 /// minimums are OCP 4.13 and RHEL 9.2: the Machine Config Operator enforces them itself; 4.23 and 5.0 have
 /// them once more, since they no longer have a daemon for boot images of RHEL 8. With --okd the limits
 /// are minimums and maximums of Fedora CoreOS and CentOS Stream CoreOS, and the known issues are OKD's.
+/// With --hosted it is for the nodes of HyperShift's NodePools of one release: they do not know their
+/// release, and get no limit that has one.
 ///
 /// With --from-cluster or --from it has the limits that the Machine Config Operator of that
 /// cluster's release has, for its pools and OS image streams; and where the cluster opted out, mode
@@ -30,6 +35,7 @@ use std::time::Duration;
 Examples:
   oc skewguard policy init > policy.json
   oc skewguard policy init --file policy.json
+  oc skewguard policy init --hosted 4.22 > nodepool.json
   oc skewguard policy init --from-cluster --file policy.json
   oc skewguard policy init --from must-gather.local.*/ \\
     > policy.json
@@ -60,6 +66,9 @@ pub(super) struct Args {
     /// For a cluster of OKD.
     #[arg(long, conflicts_with_all = ["from_cluster", "from"])]
     okd: bool,
+    /// For the nodes of HyperShift's NodePools of this release, x.y or x.y.z.
+    #[arg(long, value_name = "RELEASE", value_parser = release, conflicts_with_all = ["okd", "from_cluster", "from"])]
+    hosted: Option<Release>,
     /// Replace files that exist.
     #[arg(long, requires = "file")]
     force: bool,
@@ -76,6 +85,13 @@ pub(super) struct Args {
     /// The context to use, instead of the current one.
     #[arg(long, value_name = "NAME", requires = "from_cluster")]
     context: Option<String>,
+}
+
+/// # Errors
+/// It is no OCP release that has NodePools.
+fn release(text: &str) -> Result<Release, NotARelease> {
+    let release = minimum_ocp(text).filter(|release| matches!(release.minor.major, 4 | 5));
+    release.ok_or(NotARelease)
 }
 
 /// The most time that a request to the server may take.
@@ -139,6 +155,11 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
         };
         let scope = cluster::Scope::Kinds(&SETTINGS);
         (unread, _) = cluster::read(asked, REQUEST_TIMEOUT, scope, &mut objects, io)?;
+    } else if let Some(release) = args.hosted {
+        if let Some(unknown) = unknown_release(&release.to_string()) {
+            io.say(format_args!("warning: {unknown}"));
+        }
+        return Ok((hosted(release), WARNS));
     } else if args.from.is_empty() {
         let starter = if args.okd { &STARTER_OKD } else { &STARTER };
         return Ok((starter.to_string(), WARNS));
