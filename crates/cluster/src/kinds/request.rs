@@ -21,7 +21,7 @@ pub struct CertificateRequest {
     pub node: String,
     /// A node's certificate as a client; else the one that it serves with.
     pub is_client: bool,
-    /// Of a machine that is no Node yet: a node asks by its own name.
+    /// The machine's first request; a Node asks under its own name.
     pub is_first: bool,
     /// Its user, organization and common name are those of a node's request: of a first one the
     /// bootstrapper, else the node itself.

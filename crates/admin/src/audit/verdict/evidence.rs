@@ -1,5 +1,5 @@
-//! The verdict on what is known of an image (pure), worded for who reads the cluster's objects: the node's words
-//! are about its own files. A rule that only the node can evaluate leaves it open.
+//! The verdict on what is known of an image (pure). Its words are about the cluster's objects; a node's own are
+//! about its files. A rule that only the node can evaluate leaves it open.
 
 use crate::audit::cluster::image::Image;
 use crate::audit::cluster::target::is_okd;

@@ -59,9 +59,9 @@ pub(crate) fn judge(
     (row, policy)
 }
 
-/// The version that decides, or else the claim that nothing is decided by: a report, and a node's label while
-/// another node of the image says otherwise, where it would refuse the next node, today or later, or where the
-/// other names a newer one: nobody puts an older image in its place.
+/// The version that decides. Else a claim, which decides nothing: a report alone, or a label that another node of
+/// the image contradicts. Such a label is a claim if it would refuse the next node, today or later, or if the
+/// other label is newer: nobody replaces an image by an older one.
 fn believed(set: &Set, judge: Judge<'_>) -> (Option<KnownVersion>, Option<KnownVersion>) {
     let is_doubtful = |known: &KnownVersion| {
         let refuses = || {
