@@ -152,6 +152,13 @@ pub(crate) fn unknown_release(release: &str) -> Option<String> {
     })
 }
 
+/// Tells whether a release is later than the next of its major version.
+pub(crate) fn is_far_ahead(release: OcpMinor) -> bool {
+    let own = known().filter(|known| known.major == release.major);
+    own.max()
+        .is_none_or(|newest| release.minor > newest.minor + 1)
+}
+
 /// The operator of a release.
 pub(crate) fn for_release(release: OcpMinor) -> Operator {
     let known = LIMITS.iter().find(|(known, _)| *known == release);

@@ -4,6 +4,7 @@ use super::bounds::{self, NO_OCP_MAJOR, minor};
 use super::machine::machine;
 use super::wording::has_typo;
 use super::{Lint, Rule, denied, families};
+use crate::operator;
 use crate::policy::LimitRelease;
 use crate::policy::fields;
 use crate::policy::json::{Field, Located, Object};
@@ -76,6 +77,9 @@ fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {
                 Rule::UnnamedTarget,
                 &[("first", &FIRST_NAMED), ("exact", &exact)],
             );
+        }
+        Some(release) if operator::is_far_ahead(minor(release)) => {
+            lint.say(at, Rule::UnknownTarget, &[("release", &minor(release))]);
         }
         Some(LimitRelease::Exact(exact)) if exact.patch == 0 => {
             lint.say(

@@ -44,6 +44,7 @@ pub(crate) enum Rule {
     NotAnOCPTarget,
     RHELTarget,
     UnnamedTarget,
+    UnknownTarget,
     ExactRelease,
     NamedTwice,
     NotAPool,
