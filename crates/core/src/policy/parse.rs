@@ -21,7 +21,7 @@ use crate::{API_VERSION, text};
 /// are others. A policy for another version of our group may lack `mode` and `limits`. The text is
 /// printable.
 pub fn parse(bytes: &[u8]) -> Result<Policy, String> {
-    let whole = Located::whole(bytes).map_err(|error| error.to_string());
+    let whole = Located::whole(bytes).map_err(|error| format!("{error}; nodes read JSON"));
     let policy = whole
         .and_then(|whole| object(&whole, POLICY))
         .map_err(|why| text::printable(&why))?;

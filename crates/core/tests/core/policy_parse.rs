@@ -550,7 +550,10 @@ fn what_is_not_json_says_where_it_stops_being_so() {
     ] {
         assert_eq!(
             parse(&bytes).unwrap_err().to_string(),
-            error,
+            match &*bytes {
+                b"[]" => error.to_owned(),
+                _ => format!("{error}; nodes read JSON"),
+            },
             "{}",
             String::from_utf8_lossy(&bytes)
         );
