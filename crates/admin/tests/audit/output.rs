@@ -495,7 +495,7 @@ fn wide_says_what_could_be_kept() {
     let said = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         said.contains(
-            "upkeep the cluster could keep its image up to date, and does not: the command is below"
+            "upkeep the cluster could keep its image up to date, and does not (`managedBootImages`)"
         ),
         "{out}"
     );

@@ -174,7 +174,7 @@ pub(in crate::cli::audit) fn shown(image: &BootImageStatus) -> String {
 
 /// The remark on a set of [`BootImageAudit::keep_commands`].
 const COULD_BE_KEPT: &str =
-    "the cluster could keep its image up to date, and does not: the command is below";
+    "the cluster could keep its image up to date, and does not (`managedBootImages`)";
 
 /// A fact about a set; the order is that in which a person reads them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -10,7 +10,7 @@ use crate::forms::markdown::render_template;
 use minijinja::Error;
 use serde_json::json;
 
-/// The most rows of sets, and items of a list: GitHub takes 65,536 characters for a comment.
+/// The most rows of allowed sets, and items of a list: GitHub takes 65,536 characters for a comment.
 const MOST: usize = 100;
 
 /// The sets that are not allowed, and how many are, with a row for each cluster where there are
@@ -19,7 +19,9 @@ pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> Result<Stri
     let mut sets = of_all(fleet, |of| of.audit.iter().flat_map(|audit| &audit.sets));
     sets.sort_by_key(|(_, set)| Word::of(set));
     let (rows, allowed): (Vec<_>, Vec<_>) = sets.into_iter().partition(|(_, set)| is_said(set));
-    let shown = rows.iter().take(MOST);
+    let open = rows.iter().filter(|(_, set)| !set.would_be_allowed());
+    let most = MOST.max(open.count());
+    let shown = rows.iter().take(most);
     let shown = shown.map(|(name, set)| (name, of_set(set)));
     let births = of_all(fleet, |of| of.audit.iter().flat_map(|audit| &audit.births));
     let births = births.iter().map(|(name, birth)| (name, birth.says()));
@@ -27,7 +29,7 @@ pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> Result<Stri
         "most": MOST,
         "head": fleet.alone().map(head),
         "rows": shown.collect::<Vec<_>>(),
-        "more": rows.len().saturating_sub(MOST),
+        "more": rows.len().saturating_sub(most),
         "allowed": allowed.len(),
         "to_do": of_all(fleet, |of| of.audit.iter().flat_map(things_to_do)),
         "births": births.collect::<Vec<_>>(),
