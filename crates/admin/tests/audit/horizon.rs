@@ -130,6 +130,20 @@ fn what_is_new_of_later_is_shown_where_it_fails() {
     }
     let (text, _) = said("later", "text");
     assert!(
+        text.starts_with("Only what later releases would refuse is new since "),
+        "{text}"
+    );
+    let (sarif, _) = said("later", "sarif");
+    let remedy = "\nwhat to change then: oc skewguard audit --from ";
+    let sarif: Value = serde_json::from_str(&sarif).unwrap();
+    let message = sarif["runs"][0]["results"][0]["message"]["text"]
+        .as_str()
+        .unwrap();
+    assert!(
+        message.contains(remedy) && message.ends_with(" --target 4.22"),
+        "{message}"
+    );
+    assert!(
         text.contains("From 4.22 on 1 more of 2 sets would be refused"),
         "{text}"
     );

@@ -217,6 +217,9 @@ impl Counts {
             0 if self.hidden + self.not_audited > 0 => {
                 format!("Not known whether anything is new or worse since {then}{clusters}")
             }
+            0 if !self.later.is_empty() => {
+                format!("Only what later releases would refuse is new since {then}{clusters}")
+            }
             0 => format!("Nothing is new or worse since {then}{clusters}"),
             some => format!(
                 "{}{clusters} {} new or worse since {then}: {} would be refused, {} not known",

@@ -34,7 +34,7 @@ type Refusals = Vec<Refusal>;
 pub(super) struct LaterCounts {
     sets: Vec<Refusals>,
     clusters: usize,
-    /// Others are known since the audit that was named.
+    /// The audit of `--since` had others already.
     has_known: bool,
 }
 
@@ -142,7 +142,7 @@ pub(super) fn news(since: Option<&AuditChanges>, set: &SetAudit) -> Refusals {
 }
 
 /// `4.22` for 4.22.0.
-fn short(release: Release) -> String {
+pub(super) fn short(release: Release) -> String {
     match release.patch {
         0 => release.minor.to_string(),
         _ => release.to_string(),

@@ -432,6 +432,7 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
     let has_files = files.iter().any(|file| file.is_some());
     let has_words = !args.context.is_empty()
         || args.all_contexts
+        || args.any_release
         || args.target.is_some()
         || !args.sets.is_empty()
         || args.namespace.is_some();
@@ -477,7 +478,7 @@ fn print(
         (Form::Csv, _) => csv::render(fleet)?,
         (Form::Sarif, _) => {
             let own = |name: &str| paths.get(name).unwrap_or(&args.from);
-            let sarif = sarif::render(fleet, |name, sets| Places::of(own(name), sets));
+            let sarif = sarif::render(fleet, conclusions, |name, sets| Places::of(own(name), sets));
             serde_json::to_string_pretty(&sarif)? + "\n"
         }
     };

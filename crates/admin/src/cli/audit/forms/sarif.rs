@@ -3,6 +3,9 @@
 use super::facts::{FactKind, facts, head, is_said};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, SetAudit};
+use crate::cli::audit::audit_request::{AuditRequest, release_of};
+use crate::cli::audit::conclusion::{Conclusion, Conclusions};
+use crate::cli::audit::later::short;
 use crate::cli::audit::places::{Place, Places};
 use crate::cli::audit::word::Word;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -35,10 +38,13 @@ const LATER: &str = "RefusedLater";
 /// A run for each cluster. What is allowed is no result. `places` looks for the sets of a cluster.
 pub(in crate::cli::audit) fn render(
     fleet: &FleetAudit,
+    conclusions: &Conclusions,
     places: impl Fn(&str, &[SetAudit]) -> Places,
 ) -> Value {
-    let items = fleet.items.iter();
-    let runs: Vec<Value> = items.map(|cluster| run(cluster, &places)).collect();
+    let items = fleet.items.iter().zip(&conclusions.each);
+    let runs: Vec<Value> = items
+        .map(|(cluster, own)| run(cluster, own.as_ref(), &places))
+        .collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -46,13 +52,19 @@ pub(in crate::cli::audit) fn render(
     })
 }
 
-fn run(cluster: &ClusterAudit, places: impl Fn(&str, &[SetAudit]) -> Places) -> Value {
+fn run(
+    cluster: &ClusterAudit,
+    own: Option<&Conclusion>,
+    places: impl Fn(&str, &[SetAudit]) -> Places,
+) -> Value {
     let audit = cluster.audit.iter();
     let sets = cluster.audit.as_ref().map_or(&[][..], |audit| &audit.sets);
     let places = places(&cluster.context, sets);
     let sets = sets.iter();
     let sets = sets.filter(|set| is_said(set));
-    let sets: Vec<(&str, Value)> = sets.map(|set| of_set(set, places.place(set))).collect();
+    let asked = own.map(|own| &own.asked);
+    let sets = sets.map(|set| of_set(set, asked, places.place(set)));
+    let sets: Vec<(&str, Value)> = sets.collect();
     let births = audit.clone().flat_map(|audit| &audit.births);
     let births: Vec<(&str, Value)> = births.map(of_birth).collect();
     let mut rules: BTreeMap<&str, Value> = BTreeMap::new();
@@ -91,7 +103,11 @@ fn run(cluster: &ClusterAudit, places: impl Fn(&str, &[SetAudit]) -> Places) -> 
 }
 
 /// The rule and the result. A set that does not count is a note, and suppressed.
-fn of_set(set: &SetAudit, place: Option<Place>) -> (&str, Value) {
+fn of_set<'a>(
+    set: &'a SetAudit,
+    asked: Option<&AuditRequest>,
+    place: Option<Place>,
+) -> (&'a str, Value) {
     let issue = set.known_issues.first();
     let rule = match issue {
         _ if !set.would_be_allowed() => set.reason.as_str(),
@@ -113,7 +129,14 @@ fn of_set(set: &SetAudit, place: Option<Place>) -> (&str, Value) {
             FactKind::Why | FactKind::Later => Some(text),
             _ => Some(format!("{}: {text}", kind.label())),
         });
-    text += &said.collect::<Vec<_>>().join("\n");
+    // The audit of that release has the remedy.
+    let from = set.refused_from.as_deref().and_then(release_of).map(short);
+    let later = from.zip(asked);
+    let later = later.map(|(from, asked)| {
+        let command = asked.command(Some(&from));
+        format!("what to change then: {command}")
+    });
+    text += &said.chain(later).collect::<Vec<_>>().join("\n");
     let location =
         json!({ "logicalLocations": [{ "fullyQualifiedName": name, "kind": "resource" }] });
     let physical = place.map(|place| {
