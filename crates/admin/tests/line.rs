@@ -306,7 +306,7 @@ const MISTAKES: [(&[&str], Exit, &str); 18] = [
         "skewguard: nosuch.json: No such file or directory; `oc skewguard policy init` writes one",
     ),
     (
-        &["policy", "lint", "-f", "tests/data/audit/aws.json"],
+        &["policy", "lint", "tests/data/audit/aws.json"],
         Exit::Failed,
         "skewguard: tests/data/audit/aws.json: this is a List of ClusterVersion, not a policy; `oc skewguard policy init` writes one",
     ),

@@ -8,6 +8,8 @@ use std::process::Command;
 
 const AWS: &str = "tests/data/audit/aws.json";
 const POLICY: &str = "tests/data/audit/policy.json";
+const FORM: &str =
+    "the file is a list `exceptions` of `set`, `reason`, `until` (YYYY-MM-DD) and `cluster`";
 const INIT: &str = "`oc skewguard policy init` writes one";
 
 /// A folder of files that are wrong.
@@ -19,6 +21,11 @@ fn desk() -> tempfile::TempDir {
     write("blank", b" \n\n");
     write("binary", &[0x7f, b'E', b'L', b'F', 0xff, 0xfe, 0x80, 0]);
     write("huge", &vec![b'a'; 300_000]);
+    write(
+        "list.yaml",
+        b"- set: c1-old\n  reason: x\n  until: 2999-01-01\n",
+    );
+    write("names.yaml", b"exceptions:\n- name: c1-old\n");
     write("tab.yaml", b"kind: X\n\tlimits: []\n");
     write(
         "pod.yaml",
@@ -137,7 +144,7 @@ const MISSING: [(&[&str], &str, &str); 9] = [
     (
         &["audit", "--from", AWS, "--exceptions"],
         "--exceptions ",
-        "the file is a list `exceptions` of `set`, `reason`, `until` (YYYY-MM-DD) and `cluster`",
+        FORM,
     ),
     (
         &["audit", "--from", AWS, "--since"],
@@ -200,6 +207,34 @@ fn a_missing_file_is_told_with_what_makes_one() {
             "{args:?}"
         );
     }
+}
+
+/// Windows PowerShell redirects in UTF-16: it is read as what it says.
+#[test]
+fn utf_16_is_read() {
+    let desk = desk();
+    let wide = |name: &str, text: &str| {
+        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+        let bytes: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+        let path = desk.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let policy = wide("wide.json", &std::fs::read_to_string(POLICY).unwrap());
+    let aleph = wide("aleph.json", r#"{"version":"411.86.202308081056-0"}"#);
+    let objects = wide("objects.json", &std::fs::read_to_string(AWS).unwrap());
+    let (lint, err, exit) = run(&["policy", "lint", &policy]);
+    assert_eq!((err.as_str(), exit), ("", Exit::Done), "{lint}");
+    let judged = run(&["check", "--policy", &policy, "--aleph", &aleph]);
+    assert!(judged.0.starts_with("Would be refused: "), "{judged:?}");
+    let audited = run(&["audit", "--policy", &policy, "--from", &objects]).0;
+    assert_eq!(
+        audited.lines().next(),
+        run(&["audit", "--policy", POLICY, "--from", AWS])
+            .0
+            .lines()
+            .next()
+    );
 }
 
 /// One sentence.
@@ -310,6 +345,20 @@ fn another_file_than_was_meant_is_called_what_it_is() {
              --image-ids AMI --query 'Images[].Name'"
                 .to_owned(),
         ),
+        (
+            &["check", "--image", "ami-0123456789abcdef0"],
+            "skewguard: --image ami-0123456789abcdef0: no version that skewguard recognizes; `oc skewguard inspect ami-0123456789abcdef0` \
+             looks it up among those of openshift/installer"
+                .to_owned(),
+        ),
+        (
+            &["audit", "--from", AWS, "--exceptions", "@list.yaml"],
+            format!("skewguard: --exceptions list.yaml:1:1: begins with the list itself: {FORM}"),
+        ),
+        (
+            &["audit", "--from", AWS, "--exceptions", "@names.yaml"],
+            format!("skewguard: --exceptions names.yaml:2:3: unknown field `name`: {FORM}"),
+        ),
     ] {
         let (err, exit) = said(desk.path(), args);
         let err: Vec<&str> = err.lines().filter(|line| line.starts_with("skewguard: ")).collect();
@@ -352,6 +401,19 @@ fn wrong_usage_names_what_is_wrong() {
         (
             &["audit", "--policy", ""],
             "error: invalid value '' for '--policy <FILE>': is empty: name a file, or unset SKEWGUARD_POLICY",
+        ),
+        (
+            &["audit", "--print-commands", "fix", "-o", "json"],
+            "error: the argument '--print-commands [<objects|labels|alephs|fix>]' cannot be used with '--output \
+             <text|wide|json|yaml|html|markdown|junit|csv|sarif>'",
+        ),
+        (
+            &["audit", "--from", AWS, "--any-release"],
+            "error: the following required arguments were not provided:",
+        ),
+        (
+            &["policy", "lint", "-f", AWS],
+            "error: the following required arguments were not provided:",
         ),
         (&["audti"], "error: unrecognized subcommand 'audti'"),
     ] {

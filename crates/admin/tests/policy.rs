@@ -391,3 +391,20 @@ fn decoded_names_of_images_as_json() {
         )
     );
 }
+
+/// "Allowed" by the first limit alone is half an answer.
+#[test]
+fn limits_that_were_not_compared_are_named() {
+    for (target, says) in [
+        (
+            &[][..],
+            &["not compared with the limits for 4.22, 4.23: --target names a release"][..],
+        ),
+        (&["--target", "4.21"], &[]),
+    ] {
+        let image = ["check", "--image", "411.86.202308081056-0", "-o", "json"];
+        let (_, out, _) = run(&[&image[..], target].concat());
+        let verdict: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(verdict["warnings"], serde_json::json!(says), "{target:?}");
+    }
+}

@@ -5,8 +5,9 @@ use super::{Exit, Failure, Io, named, parse_release};
 use crate::aleph;
 use crate::audit::cluster::target::is_okd;
 use crate::cli::audit::starter_of;
+use crate::data::is_ami;
 use crate::lint::meant_pool;
-use crate::policy::Mode;
+use crate::policy::{LimitRelease, Mode};
 use crate::text::{printable, printable_up_to};
 use crate::verdict::{
     BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput, decide, text,
@@ -70,6 +71,25 @@ fn enforce(policy: &mut PolicyInput) -> Option<String> {
     (own != Mode::Enforce).then_some(says)
 }
 
+/// A warning of the limits that are for a release, where none was named.
+fn not_compared(policy: &PolicyInput) -> Option<String> {
+    let PolicyInput::Valid { policy, .. } = policy else {
+        return None;
+    };
+    let limits = policy.limits.iter();
+    let mut releases: Vec<String> = limits
+        .filter_map(|limit| limit.release)
+        .map(|release| match release {
+            LimitRelease::Exact(exact) => exact.to_string(),
+            LimitRelease::Minor(minor) => minor.to_string(),
+        })
+        .collect();
+    releases.dedup();
+    let releases = releases.join(", ");
+    (!releases.is_empty())
+        .then(|| format!("not compared with the limits for {releases}: --target names a release"))
+}
+
 /// What `policy init` writes for such an image, or such a release.
 fn starter(version: &ImageVersion, release: Option<&str>) -> PolicyInput {
     let is_of_okd = matches!(version.os_family(), Some(OsFamily::Fcos | OsFamily::Scos));
@@ -85,7 +105,17 @@ fn image(args: &Args) -> Result<(ImageVersion, String), Failure> {
         let version = ImageVersion::parse(text);
         if !version.is_known() {
             let shown = printable_up_to(text, 256);
-            return Err(format!("--image {shown}: no version that skewguard recognizes; an aleph file's `version` is one, such as 418.94.202511191518-0").into());
+            let help = match is_ami(text) {
+                true => format!(
+                    "`oc skewguard inspect {shown}` looks it up among those of openshift/installer"
+                ),
+                false => {
+                    "an aleph file's `version` is one, such as 418.94.202511191518-0".to_owned()
+                }
+            };
+            return Err(
+                format!("--image {shown}: no version that skewguard recognizes; {help}").into(),
+            );
         }
         return Ok((version, "--image".to_owned()));
     }
@@ -115,6 +145,10 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let (version, file) = image(args)?;
     let mut policy = policy.unwrap_or_else(|| starter(&version, args.target.as_deref()));
     let warning = args.mode.and_then(|AsMode::Enforce| enforce(&mut policy));
+    let beyond = match &args.target {
+        Some(_) => None,
+        None => not_compared(&policy),
+    };
     super::warn_of_target(args.target.as_deref(), io);
     if let Some(pool) = &args.pool
         && let Some(meant) = meant_pool(pool)
@@ -138,7 +172,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             source: ImageSource::Aleph,
             path: file,
         }),
-        warnings: warning.into_iter().collect(),
+        warnings: warning.into_iter().chain(beyond).collect(),
         ..Facts::new(policy, target)
     });
     match args.output {

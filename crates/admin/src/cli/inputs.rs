@@ -11,6 +11,7 @@ use crate::yaml::for_nodes;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use sha2::{Digest, Sha256};
 use skewguard_cluster::file::{self, cause};
+use skewguard_cluster::files::input;
 use skewguard_core::command::Failure;
 use std::path::{Path, PathBuf};
 
@@ -149,9 +150,16 @@ pub(super) fn policy_input(name: &str, bytes: &[u8]) -> PolicyInput {
 /// # Errors
 /// It cannot be read. The text does not name it.
 pub(super) fn read_start(path: &Path, max: u64, remedy: &str) -> Result<Vec<u8>, String> {
-    file::read_start(path, max).map_err(|error| match error.kind() {
+    let bytes = file::read_start(path, max).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("{}; {remedy}", cause(&error)),
         _ => cause(&error),
+    })?;
+    Ok(match bytes.as_slice() {
+        // Windows PowerShell redirects as UTF-16.
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            input::decode(bytes.clone()).map_or(bytes, String::into_bytes)
+        }
+        _ => bytes,
     })
 }
 

@@ -405,6 +405,14 @@ fn sets_with_an_exception_do_not_count_until_it_runs_out() {
     ] {
         assert!(plain.contains(says), "{says}: {text}");
     }
+    // Of two entries one ran out, and the other holds: nothing is said.
+    let twice = [("2026-01-31", "OPS-0"), (later, "OPS-1")]
+        .map(|(until, why)| format!("- set: c1-old\n  reason: {why}\n  until: {until}\n"));
+    let both = desk.write("twice.yaml", &format!("exceptions:\n{}", twice.concat()));
+    let found: Value = serde_json::from_str(&form("json", &["--exceptions", &both]).0).unwrap();
+    let warnings = found["warnings"].to_string();
+    assert!(!warnings.contains("exception for"), "{warnings}");
+    assert_eq!(found["summary"]["excepted"], 1);
     let file = exceptions([later, later, "2026-01-31", later]);
     assert_eq!(form("text", &["--exceptions", &file]).1, Exit::Unknown);
     // What it was worse than then, it was excepted.

@@ -23,6 +23,8 @@ pub struct Found {
     pub unnamed: Vec<PathBuf>,
     /// Links with such names. They are not followed: they may lead out, or round and round.
     pub links: Vec<PathBuf>,
+    /// Folders that cannot be read.
+    pub unread: Vec<(PathBuf, Error)>,
 }
 
 /// All files in a folder that may have objects.
@@ -30,7 +32,14 @@ pub fn files(folder: &Path, is_log: &dyn Fn(&Path) -> bool) -> Result<Found, Err
     let mut found = Found::default();
     let mut folders = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
-        for entry in fs::read_dir(folder)? {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if depth > 0 => {
+                found.unread.push((folder, error));
+                continue;
+            }
+            entries => entries?,
+        };
+        for entry in entries {
             let entry = entry?;
             let (path, kind) = (entry.path(), entry.file_type()?);
             if kind.is_dir() {

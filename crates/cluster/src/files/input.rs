@@ -235,6 +235,9 @@ impl InputReader<'_> {
             Ok(found) => found,
             Err(error) => return self.note(path, named(path), cause(&error)),
         };
+        for (folder, error) in found.unread {
+            self.note(&folder, named(&folder), cause(&error));
+        }
         for link in found.links {
             self.note(&link, named(&link), LINK.to_owned());
         }
@@ -547,7 +550,10 @@ fn own_document(text: &str) -> Option<String> {
 const LINK: &str = "is a link, which is not followed: name what it leads to";
 
 /// A text as an editor or a shell wrote it: Windows PowerShell redirects as UTF-16, with a mark.
-fn decode(bytes: Vec<u8>) -> Result<String, String> {
+///
+/// # Errors
+/// It is in neither UTF-8 nor UTF-16.
+pub fn decode(bytes: Vec<u8>) -> Result<String, String> {
     let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let (units, odd) = rest.as_chunks();
         let units: Vec<u16> = units.iter().copied().map(unit).collect();

@@ -176,12 +176,13 @@ pub(in crate::cli) struct Args {
         hide_possible_values = true,
         value_name = "objects|labels|alephs|fix",
         num_args = 0..=1,
-        default_missing_value = "objects"
+        default_missing_value = "objects",
+        conflicts_with = "output"
     )]
     pub(super) print_commands: Option<Script>,
     /// With --print-commands fix: also for a --target that is not the cluster's own release, whose
     /// images the sets then get.
-    #[arg(long)]
+    #[arg(long, requires = "print_commands")]
     pub(super) any_release: bool,
     /// The time that each request to the server may take, with its repetitions, such as 30s or 2m.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]

@@ -83,6 +83,9 @@ fn parse(bytes: &[u8]) -> Result<Exceptions, (yaml::Place, String)> {
     if text.trim().is_empty() {
         return Err(((1, 1), format!("is empty: {FORM}")));
     }
+    if text.trim_start().starts_with(['[', '-']) {
+        return Err(((1, 1), format!("begins with the list itself: {FORM}")));
+    }
     let source = yaml::looks_like_yaml(text)
         .then(|| yaml::convert(text))
         .transpose()
@@ -92,6 +95,8 @@ fn parse(bytes: &[u8]) -> Result<Exceptions, (yaml::Place, String)> {
         let (here, what) = json_mistake(&error);
         let source = source.as_ref();
         let place = source.map_or(here, |source| source.place_before(here));
+        // The form has the names.
+        let what = what.split(", expected ").next().unwrap_or(&what);
         (place, format!("{what}: {FORM}"))
     })
 }
@@ -122,29 +127,39 @@ impl Exceptions {
         let today = origin.time.get(..10).unwrap_or_default();
         let is_here =
             |name: &str| contexts.iter().any(|context| context == name) || origin.is_of(name);
-        for exception in &self.exceptions {
-            let (name, until) = (&exception.set, &exception.until);
-            if !exception.cluster.as_deref().is_none_or(is_here) {
-                continue;
-            }
-            let ran_out = until.as_str() < today;
-            let mut is_of_one = false;
+        let here = self.exceptions.iter();
+        let here = here.filter(|exception| exception.cluster.as_deref().is_none_or(is_here));
+        for Exception {
+            set: name,
+            reason,
+            until,
+            ..
+        } in here.clone()
+        {
             for set in audit.sets.iter_mut().filter(|set| is_named(set, name)) {
-                is_of_one = true;
                 // Of two the longer one holds.
                 let other = set.exception.as_ref();
                 if other.is_none_or(|other| other.until < *until) {
                     set.exception = Some(SetException {
-                        reason: exception.reason.clone(),
+                        reason: reason.clone(),
                         until: until.clone(),
-                        ran_out,
+                        ran_out: until.as_str() < today,
                     });
                 }
             }
-            let what = match is_of_one {
-                false => "there is no such set".to_owned(),
-                true if ran_out => format!("expired on {until}; the set is included again"),
-                true => continue,
+        }
+        for Exception {
+            set: name, until, ..
+        } in here
+        {
+            let sets = audit.sets.iter().filter(|set| is_named(set, name));
+            let counted: Vec<bool> = sets.map(|set| !set.is_excepted()).collect();
+            let what = match &*counted {
+                [] => "there is no such set".to_owned(),
+                of if until.as_str() < today && of.contains(&true) => {
+                    format!("expired on {until}; the set is included again")
+                }
+                _ => continue,
             };
             audit.warnings.push(format!("exception for {name}: {what}"));
         }
@@ -172,6 +187,11 @@ mod tests {
         for (text, place, what) in [
             (String::new(), (1, 1), "is empty"),
             ("{".to_owned(), (1, 1), "EOF while parsing"),
+            (
+                "- set: x\n".to_owned(),
+                (1, 1),
+                "begins with the list itself",
+            ),
             (
                 "exceptions: 3\n".to_owned(),
                 (1, 13),

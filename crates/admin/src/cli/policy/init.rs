@@ -28,8 +28,8 @@ use std::time::Duration;
 ///
 /// With --from-cluster or --from it has the limits that the Machine Config Operator of that
 /// cluster's release has, for its pools and OS image streams; and where the cluster opted out, mode
-/// None. A release whose limits are not known is an error. For a cluster of OKD it is what --okd
-/// writes.
+/// None. Before OCP 4.22 the operator has none, which is an error, as is a release whose limits are not
+/// known. For a cluster of OKD it is what --okd writes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = concat!("\
 Examples:
@@ -61,7 +61,7 @@ Where each limit comes from, and how to find the next:
 pub(super) struct Args {
     /// File to write instead of standard output; the description of the fields is written beside
     /// it, with the ending .md.
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
     /// For a cluster of OKD.
     #[arg(long, conflicts_with_all = ["from_cluster", "from"])]
@@ -77,7 +77,7 @@ pub(super) struct Args {
     from_cluster: bool,
     /// Make it from files of `oc get -o json` or YAML, and folders such as a must-gather; - is
     /// standard input.
-    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, num_args = 1..)]
+    #[arg(long, short = 'f', value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, num_args = 1..)]
     from: Vec<PathBuf>,
     /// The kubeconfig to use, instead of those that oc finds; - is standard input.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "from_cluster")]

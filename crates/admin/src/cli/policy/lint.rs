@@ -39,14 +39,11 @@ Examples:
 )]
 pub(super) struct Args {
     /// Policies to check, JSON or YAML; - is standard input.
-    #[arg(required_unless_present = "filename", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
-    /// A policy, as `oc` has it.
-    #[arg(long, short = 'f', value_name = "FILE", value_hint = ValueHint::FilePath, hide = true)]
-    filename: Vec<PathBuf>,
     /// A cluster, whose own boot images the policies should not refuse: files of `oc get -o json`
     /// or YAML, and folders such as a must-gather; - is standard input.
-    #[arg(long, value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, num_args = 1..)]
+    #[arg(long, short = 'f', value_name = "FILE|DIR", value_hint = ValueHint::AnyPath, num_args = 1..)]
     from: Vec<PathBuf>,
     /// Form of the result.
     #[arg(long, short, value_enum, ignore_case = true, default_value = "text")]
@@ -64,11 +61,10 @@ enum Form {
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let policies = || args.files.iter().chain(&args.filename);
-    read_once(policies().chain(&args.from).map(PathBuf::as_path))?;
+    read_once(args.files.iter().chain(&args.from).map(PathBuf::as_path))?;
     let (cluster, mut exit) = cluster(&args.from, io)?;
     let mut suites = Report::new("skewguard");
-    for path in policies() {
+    for path in &args.files {
         let name = named(path);
         let read = read_start(path, MAX_BYTES, INIT).and_then(|bytes| match other_kind(&bytes) {
             Some(kind) => Err(format!("this is a {kind}, not a policy; {INIT}")),

@@ -24,7 +24,7 @@ pub(super) struct Args {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     policy: PathBuf,
     /// File to write instead of standard output; it may be the policy itself.
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
     /// Replace another file that exists.
     #[arg(long, requires = "file")]

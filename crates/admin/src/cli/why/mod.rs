@@ -11,6 +11,7 @@ use crate::audit::cluster::scripts;
 use crate::audit::results::MAX_NOT_UNDERSTOOD;
 use crate::audit::{Objects, Origin, Unread, audit};
 use crate::forms::terminal::Terminal;
+use crate::render::yaml;
 use crate::text::printable;
 use crate::why::{Question, why};
 use skewguard_cluster::connect::login::LoginRequest;
@@ -29,6 +30,8 @@ enum Form {
     Text,
     /// For a script; fields are only ever added.
     Json,
+    /// The same as YAML.
+    Yaml,
     /// For a ticket.
     Markdown,
 }
@@ -104,15 +107,15 @@ pub(super) struct Args {
     /// Do not check the server's certificate. Whoever answers gets your credentials.
     #[arg(long)]
     insecure_skip_tls_verify: bool,
-    /// text: a sentence, the steps and the evidence. json: one object, whose fields are only ever
-    /// added. markdown: for a ticket.
+    /// text: a sentence, the steps and the evidence. json and yaml: one object, whose fields are only
+    /// ever added. markdown: for a ticket.
     #[arg(
         long,
         short,
         value_enum,
         ignore_case = true,
         hide_possible_values = true,
-        value_name = "text|json|markdown",
+        value_name = "text|json|yaml|markdown",
         default_value = "text"
     )]
     output: Form,
@@ -181,6 +184,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     let text = match args.output {
         Form::Text => page::text(&report, terminal)?,
         Form::Json => serde_json::to_string_pretty(&report)? + "\n",
+        Form::Yaml => yaml(&report),
         Form::Markdown => page::markdown(&report)?,
     };
     io.out.write_all(text.as_bytes())?;
