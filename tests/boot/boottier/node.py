@@ -36,6 +36,8 @@ class Setup:
     aleph: object = FROM_IMAGE
     # OSTREE_VERSION of the boot image's os-release; None: that of the image.
     os_release: str | None = None
+    # Another image, whose aleph and os-release a machine in QEMU has.
+    named: object = None
     kernel_arguments: str = "ignition.platform.id=metal"
     files: dict = field(default_factory=dict)
     kubeconfig: str = cluster.KUBECONFIG
@@ -45,7 +47,7 @@ class Setup:
     def aleph_text(self):
         """The aleph of the boot image, unless the scenario has its own."""
         if self.aleph is FROM_IMAGE:
-            version = IMAGES[self.image].version
+            version = (self.named or IMAGES[self.image]).version
             return json.dumps({"osbuild-version": "142", "version": version,
                                "ref": f"docker://ostree-image-signed:oci-archive:/rhcos-{version}.ociarchive"})
         if self.aleph is None or isinstance(self.aleph, str):

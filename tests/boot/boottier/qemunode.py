@@ -41,6 +41,9 @@ class QemuNode:
         aleph = setup.aleph_text()
         if aleph is not None:
             write_file(self.disk, "/.coreos-aleph-version.json", aleph, selinux.context("etc_runtime_t"))
+        if setup.named is not None:
+            root = deployment(self._base, self._entry()).relative_to(self._base.resolve())
+            write_file(self.disk, f"/{root}/usr/lib/os-release", setup.named.own_words, selinux.context("lib_t"))
         self.server = MachineConfigServer(setup.served())
         pointer = setup.user_data(self.server.url(HOST))
         (work / "pointer.ign").write_text(json.dumps(pointer), encoding="utf-8")

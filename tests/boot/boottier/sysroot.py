@@ -39,6 +39,11 @@ class Image:
         return "sha256:" + hashlib.sha256(self.name.encode()).hexdigest()
 
     @property
+    def own_words(self):
+        """Its os-release."""
+        return self.os_release.format(version=self.version, rhel=self.rhel, ocp=self.ocp)
+
+    @property
     def pullspec(self):
         return f"registry.example.com/openshift/release@{self.digest}"
 
@@ -77,6 +82,8 @@ IMAGES = {
         Image("rhel10-target", "trixie", "10.2.20260714-0", "10.2", OS_RELEASE_NEW),
     )
 }
+# What the RHEL 9 boot image of a machine in QEMU may say it is, by `Setup.named`: of OpenShift 4.12, which 4.22 refuses.
+OLD_NAME = Image("named-4.12", "bookworm", "412.86.202303211731-0", "8.6", OS_RELEASE_OLD)
 STATEROOT = "ostree/deploy/rhcos"
 # As CoreOS has them: what is writable lives in /var.
 LINKS = {"home": "var/home", "root": "var/roothome", "opt": "var/opt", "srv": "var/srv",
@@ -114,8 +121,7 @@ def _build(trees, path):
         (work / "var").mkdir()
         for image in IMAGES.values():
             if image.suite == name:
-                (work / "usr/lib/os-release").write_text(
-                    image.os_release.format(version=image.version, rhel=image.rhel, ocp=image.ocp), encoding="ascii")
+                (work / "usr/lib/os-release").write_text(image.own_words, encoding="ascii")
                 _deploy(path, work, image)
     remove(work)
     selinux.label_outside(path)

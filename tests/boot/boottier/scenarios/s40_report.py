@@ -31,14 +31,14 @@ def checked(expect, server):
         expect.equal(request["remarks"], [], f"remarks on {request['method']} {request['path']}")
 
 
-def reported(world, server, boot, patience=ANSWER):
+def reported(world, server, boot, patience=ANSWER, image=OLD, release="4.21.3"):
     """The refusal reached the cluster: a BootImageReport and an Event, and the console says so."""
     expect = world.expect
     deadline = time.monotonic() + patience
     report = server.wait_for(lambda request: created(request, "/bootimagereports"), deadline)
     if expect.that(report is not None, "a BootImageReport at the API server", server.requests()):
         body = str(report["body"])
-        for part in ("Refused", OLD, "4.21.3", "worker-0"):
+        for part in ("Refused", image, release, "worker-0"):
             expect.that(part in body, f"{part!r} in the BootImageReport", body[:2000])
         expect.that("system:serviceaccount:openshift-machine-config-operator:node-bootstrapper" in report["user"],
                     "reported as the bootstrap identity", report["user"])

@@ -7,7 +7,8 @@ from ..looks import ALLOWING, goes_on, joined, journal_entry, policy, refused
 from ..nspawn import BootError
 from ..qemu import HOST
 from ..scenario import scenario
-from .s10_verdicts import FACTS, TOO_OLD
+from ..sysroot import OLD_NAME
+from .s10_verdicts import FACTS
 from .s25_trouble import refused_whole
 from .s30_letting_through import allow_on_console
 from .s40_report import api_server, reported
@@ -15,6 +16,12 @@ from .s40_report import api_server, reported
 UNPACKED = "/run/skewguard/bin/skewguard"
 REFUSED = "skewguard: NODE REFUSED"
 MESSAGE = "/etc/issue.d/skewguard.issue"
+# README's first picture: 4.22 by the limits of `policy init`, which are enforced.
+RELEASE = "4.22.3"
+STARTING = {**policy(), "limits": [{"deniedVersions": []}, {"release": "4.22", "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2"}]}
+STARTING_FACTS = {"SKEWGUARD_BOOT_IMAGE": OLD_NAME.version, "SKEWGUARD_RHEL": OLD_NAME.rhel, "SKEWGUARD_OCP": OLD_NAME.ocp, "SKEWGUARD_RELEASE": RELEASE}
+PICTURED = ["NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER", f"boot image {OLD_NAME.version} (RHEL 8.6, OCP 4.12)",
+            "OCP 4.13.0 or newer", "RHCOS 9.2 or newer", "limit 4.22, cluster 4.22.3", "Ask #platform on chat."]
 
 
 def machine(world, **setup):
@@ -39,11 +46,11 @@ def nothing_denied(world, boot, number=0):
 def full_refused(world):
     expect = world.expect
     server = api_server(world, host=HOST)
-    node = machine(world, delivery="machineconfig", policy=policy(), kubeconfig=server.kubeconfig,
+    node = machine(world, delivery="machineconfig", policy=STARTING, release=RELEASE, named=OLD_NAME, kubeconfig=server.kubeconfig,
                    files={"/etc/hostname": "worker-0\n", "/etc/stand-in/two-step": ""})
     boot = node.boot().settle()
-    refused(world, node, boot, message=TOO_OLD, **FACTS)
-    reported(world, server, boot)
+    refused(world, node, boot, message=PICTURED, **STARTING_FACTS)
+    reported(world, server, boot, image=OLD_NAME.version, release=RELEASE)
     # The screen has a getty of its own, which draws when it likes; nothing but the picture depends on this pause.
     time.sleep(5)
     boot.machine.picture(world.folder / "screen.png")
