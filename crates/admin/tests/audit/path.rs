@@ -57,7 +57,7 @@ fn the_way_is_told_by_when_something_has_to_be_done() {
     for (form, file) in [
         ("text", "path.txt"),
         ("markdown", "path.md"),
-        ("json", "path.json"),
+        ("json", "path-json.txt"),
     ] {
         let (mut out, err, exit) = of(&cluster(), &["--path", "5.0", "-o", form]);
         assert_eq!((&*err, exit), ("", Exit::Unknown), "{form}");
