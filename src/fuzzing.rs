@@ -16,7 +16,7 @@ use crate::console::message::{issue, kernel_log, motd, short};
 use crate::console::{self, Context};
 use crate::kubeconfig::{self, Allow, BOOTSTRAP_KUBECONFIG};
 use crate::node::identity::Identity;
-use crate::node::{self, Record, Root};
+use crate::node::{self, Root};
 use crate::report::answer::{Answer, Channel};
 use crate::report::event::{Event, EventSubject, Regarding};
 use crate::report::inventory::NodePatch;
@@ -48,7 +48,7 @@ const FILES: [(u8, &str); 18] = [
     (b'l', "run/skewguard/verdict.json"),
     (b'o', "etc/os-release"),
     (b'p', "etc/skewguard/policy.json"),
-    (b'r', "var/lib/skewguard/boot-image.json"),
+    (b'r', "etc/skewguard/boot-image.json"),
     (b's', "etc/mcs-machine-config-content.json"),
     (b't', "var/lib/skewguard/report-state.json"),
     (b'u', "var/lib/skewguard/issue.saved"),
@@ -99,8 +99,9 @@ pub fn tree(data: &[u8]) {
         }
     }
     let root = &scratch.root;
-    let facts = node::facts(&node::Node::read(root), node::Inputs::default())
-        .expect("only files of the caller's fail it");
+    let node = node::Node::read(root);
+    let facts =
+        node::facts(&node, node::Inputs::default()).expect("only files of the caller's fail it");
     let verdict = decide(&facts);
     if verdict.action == Action::Block {
         assert!(
@@ -125,14 +126,13 @@ pub fn tree(data: &[u8]) {
     assert_messages(&verdict);
     // The report reads what `enforce` has written.
     assert_reports(
-        &situation::verdict(json.as_bytes()).expect("what was written is read"),
+        &situation::bound(serde_json::from_str(&json).expect("what was written is read")),
         &Identity::from_files(root),
     );
 
     // What is kept from earlier runs.
-    let record = Record::load(root).ok().flatten();
-    let _ = Ledger::load(root, record.as_ref());
-    situation::read(root);
+    let _ = Ledger::load(root, &node.installation_id());
+    situation::read(&node);
     let _ = Context::load(root, &verdict);
 
     // A message that was put on /etc/issue goes again, and leaves what was below it.
@@ -155,7 +155,7 @@ pub fn verdict(data: &[u8]) {
         verdict
     );
     assert_messages(&verdict);
-    let Ok(verdict) = situation::verdict(data) else {
+    let Ok(verdict) = serde_json::from_slice(data).map(situation::bound) else {
         return;
     };
     let words = || {

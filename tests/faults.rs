@@ -7,8 +7,9 @@
 //! `skewguard` than cargo's.
 
 #[path = "cut_off/mod.rs"]
-mod cut_off;
+pub(crate) mod cut_off;
 
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -59,15 +60,14 @@ const FAULTS: [(&str, &str); 8] = [
     ("error=ENOMEM", "Cannot allocate memory"),
     (KILL, ""),
 ];
-const KILL: &str = "signal=KILL";
+pub(crate) const KILL: &str = "signal=KILL";
 
 /// The sample takes one fault in so many.
 const SAMPLE: usize = 61;
 
 const STAMP: &str = "run/skewguard/refused";
-const RECORD: &str = "var/lib/skewguard/boot-image.json";
+const RECORD: &str = "etc/skewguard/boot-image.json";
 const SAVED: &str = "var/lib/skewguard/issue.saved";
-const RECORD_BESIDE: &str = "etc/skewguard/boot-image.json";
 /// The original, under a second name.
 const ASIDE: &str = "etc/issue.skewguard-saved";
 const VERDICTS: [&str; 2] = [
@@ -208,38 +208,52 @@ fn rebase(root: &Path) {
 fn rebase_untold(root: &Path) {
     rebase(root);
     fs::remove_file(root.join("var/lib/skewguard/verdict.json")).expect("removed");
-    fs::write(
-        root.join("var/lib/skewguard/installation-id"),
-        "00112233445566778899aabbccddeeff\n",
-    )
-    .expect("written");
+    let mut record = json(root, RECORD);
+    record.as_object_mut().expect("an object").remove("refusal");
+    fs::write(root.join(RECORD), record.to_string()).expect("written");
 }
 
-/// Held, and the cluster knows.
+fn json(root: &Path, path: &str) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(root.join(path)).expect("read")).expect("JSON")
+}
+
+/// Held, and the cluster knows: what it was told has the name that a report has.
 fn tell(root: &Path) {
     hold(root);
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data/kept/9f298ca/rhcos-4.12-refused/node");
-    for path in [
-        "var/lib/skewguard/report-state.json",
-        "var/lib/skewguard/installation-id",
-    ] {
-        fs::copy(kept.join(path), root.join(path)).expect("copied");
-    }
     fs::write(root.join("etc/hostname"), "worker-3\n").expect("written");
+    let verdict = json(root, "var/lib/skewguard/verdict.json");
+    let installation = verdict["installation"].as_str().expect("an id");
+    let field = |(name, path): (&str, &str)| {
+        let value = verdict.pointer(path).unwrap_or(&serde_json::Value::Null);
+        format!("\"{name}\":{value}")
+    };
+    let fields = [
+        ("verdict", "/verdict"),
+        ("action", "/action"),
+        ("reason", "/reason"),
+        ("held", "/gate/held"),
+        ("boot_image", "/bootImage/version"),
+        ("release", "/target/release"),
+        ("pool", "/target/pool"),
+        ("machine_config", "/target/machineConfig"),
+        ("os_image", "/target/osImageURL"),
+        ("policy", "/policy/digest"),
+        ("override", "/override"),
+    ];
+    let key = format!("{{{}}}", fields.map(field).join(","));
+    let hash = Sha256::digest(format!("{installation}\n{key}"));
+    let hash: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    let name = format!("worker-3-{hash}");
     // The last Event was a moment ago, so that no other is due.
+    let now = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_secs();
+    let state = serde_json::json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState",
+        "installation": installation, "reports": [{ "name": name, "uid": "1" }],
+        "event": { "report": name, "at": now } });
     let path = root.join("var/lib/skewguard/report-state.json");
-    let mut state: serde_json::Value =
-        serde_json::from_slice(&fs::read(&path).expect("read")).expect("JSON");
-    state["event"]["at"] = std::time::UNIX_EPOCH
-        .elapsed()
-        .expect("a clock")
-        .as_secs()
-        .into();
     fs::write(path, state.to_string()).expect("written");
 }
 
-fn program() -> OsString {
+pub(crate) fn program() -> OsString {
     std::env::var_os("SKEWGUARD_TEST_PROGRAM")
         .filter(|program| !program.is_empty())
         .unwrap_or(env!("CARGO_BIN_EXE_skewguard").into())
@@ -257,6 +271,17 @@ fn skewguard(root: &Path, args: &[&str]) -> Output {
 
 /// The program under strace, with `inject` as its fault, and the trace.
 fn traced(root: &Path, args: &[&str], calls: &[&str], inject: Option<&str>) -> (Output, String) {
+    trace_of(root, args, calls, inject, false)
+}
+
+/// The same. `has_paths`: the trace names the path of each descriptor.
+pub(crate) fn trace_of(
+    root: &Path,
+    args: &[&str],
+    calls: &[&str],
+    inject: Option<&str>,
+    has_paths: bool,
+) -> (Output, String) {
     let trace = tempfile::NamedTempFile::new_in("/dev/shm")
         .or_else(|_| tempfile::NamedTempFile::new())
         .expect("a temporary file");
@@ -266,6 +291,7 @@ fn traced(root: &Path, args: &[&str], calls: &[&str], inject: Option<&str>) -> (
         .args(["-f", "-qq", "-o"])
         .arg(trace.path())
         .args(["-e", &format!("trace=?{}", calls.join(",?"))]);
+    strace.args(has_paths.then_some("-y"));
     // Stops at no other call, and so is faster; strace 6.1 then injects no signal.
     strace.args(
         inject
@@ -345,23 +371,20 @@ fn files(dir: &Path) -> Files {
     found
 }
 
-/// The record is as good where it is kept if /var does not take it.
-fn with_its_record(files: &Files) -> Files {
-    let mut files = files.clone();
-    if let Some(record) = files.remove(RECORD_BESIDE) {
-        files.insert("var/lib/skewguard/boot-image.json".to_owned(), record);
+/// The record, without the time of a refusal; and without the refusal, of which a run that is cut
+/// off knows less.
+fn record(bytes: &[u8], with_refusal: bool) -> Option<serde_json::Value> {
+    let mut record: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+    let fields = record.as_object_mut()?;
+    fields.remove("refusedAt");
+    if !with_refusal {
+        fields.remove("refusal");
     }
-    files
+    Some(record)
 }
 
-/// The record that a run writes to /etc first, with a refusal that it has not kept yet.
-fn is_record(bytes: &[u8], record: Option<&Vec<u8>>) -> bool {
-    let read = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).ok();
-    let mut left = read(bytes);
-    if let Some(left) = left.as_mut().and_then(|left| left.as_object_mut()) {
-        left.remove("refusal");
-    }
-    left.is_some() && left == record.and_then(|record| read(record))
+fn is_record(bytes: &[u8], whole: Option<&Vec<u8>>) -> bool {
+    whole.is_some_and(|whole| record(bytes, false) == record(whole, false))
 }
 
 fn is_temporary(path: &str) -> bool {
@@ -387,7 +410,7 @@ fn is_ours(path: &str) -> bool {
         "run/systemd/system/",
     ];
     console.contains(&path)
-        || path == RECORD_BESIDE
+        || path == RECORD
         || folders.iter().any(|folder| path.starts_with(folder))
         || is_temporary(path)
 }
@@ -396,7 +419,10 @@ fn differing<'a>(a: &'a Files, b: &'a Files) -> Vec<&'a str> {
     let mut names: Vec<&str> = a
         .keys()
         .chain(b.keys())
-        .filter(|path| a.get(*path) != b.get(*path))
+        .filter(|path| match (a.get(*path), b.get(*path)) {
+            (Some(a), Some(b)) if *path == RECORD => record(a, true) != record(b, true),
+            (a, b) => a != b,
+        })
         .map(String::as_str)
         .collect();
     names.sort_unstable();
@@ -566,7 +592,7 @@ fn outcome(
         .iter()
         .filter(|(path, _)| is_ours(path) && !is_temporary(path))
     {
-        let is_left = path == RECORD_BESIDE && is_record(content, clean.after.get(RECORD));
+        let is_left = path == RECORD && is_record(content, clean.after.get(RECORD));
         is(
             !killed || is_left || is_whole(path),
             &format!("{path} is torn"),
@@ -639,7 +665,7 @@ fn outcome(
     // that there was none. Later boots say so.
     if left
         .get(RECORD)
-        .is_some_and(|record| Some(record) != clean.after.get(RECORD))
+        .is_some_and(|record| !is_record(record, clean.after.get(RECORD)))
     {
         is(told, "the record lacks something, without a word")?;
         fs::remove_dir_all(dir.path().join("run")).map_err(|error| error.to_string())?;
@@ -657,7 +683,6 @@ fn outcome(
         .zip(&clean.repaired)
         .enumerate()
     {
-        let now = &with_its_record(now);
         let mut differs = differing(now, clean);
         // Elsewhere a temporary file stays until the next file of its folder is written.
         let is_refused = (scenario.args[0], scenario.code) == ("enforce", 3);

@@ -16,8 +16,8 @@ Let this refused node through, for this boot
 The refusal is lifted, its message is removed from the console, and the boot
 goes on where it was held: first the OS update, which reboots the node if it
 changes anything, then the kubelet. In rescue and emergency nothing is started.
-If the node reboots without having been updated, it is refused again. What was
-found stays on record.
+If the node reboots and still has its first boot to do, it is refused again; if
+its update was lost, it goes on. What was found stays on record.
 
 Usage: skewguard allow [OPTIONS]
 

@@ -90,7 +90,8 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
             .transpose()?,
         aleph: args.aleph.as_deref(),
     };
-    let facts = facts(&Node::read(&root), inputs).map_err(|error| format!("--aleph {error}"))?;
+    let read = Node::read(&root);
+    let facts = facts(&read, inputs).map_err(|error| format!("--aleph {error}"))?;
     let needs_node = args.policy.is_none() || args.aleph.is_none();
     // The node decides as root, and may decide otherwise.
     let denied = facts.warnings.iter().find(|text| node::is_denied(text));
@@ -105,7 +106,10 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .into());
     }
     let facts = aim(args, facts);
-    let verdict = decide(&facts);
+    let verdict = match args.policy.is_none() && args.aleph.is_none() {
+        true => node::decide(&read, &facts),
+        false => decide(&facts),
+    };
     match args.output {
         Form::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
         Form::Json => io

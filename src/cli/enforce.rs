@@ -6,11 +6,11 @@ use crate::console::{self, Context, live};
 use crate::gate::{self, Memory, Systemd};
 use crate::journal;
 use crate::node::{
-    self, ENCAPSULATED_PATH, Inputs, KEPT_VERDICT_PATH, Lock, Node, RUN_VERDICT_PATH, Root,
-    VERDICT_MAX, facts, is_refused, save_verdict,
+    self, ENCAPSULATED_PATH, Inputs, KEPT_VERDICT_PATH, Lock, Node, RUN_VERDICT_PATH, Root, decide,
+    facts, is_refused, load_verdict, save_verdict,
 };
 use crate::report::situation;
-use crate::verdict::{Fate, Verdict, decide};
+use crate::verdict::{Fate, Verdict};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
@@ -164,37 +164,38 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let systemd = root.is_live().then(Systemd::system);
     // What cannot be found out is not refused, as for `test -e`.
     let refused_before = is_refused(root).unwrap_or(false);
+    let node = Node::read(root);
     if refused_before
-        && has_its_verdicts(root)
+        && has_its_verdicts(&node)
         && gate::hold(root, systemd.as_ref()).error.is_none()
     {
         return Ok(still_refused(None, io));
     }
-    let node = Node::read(root);
     let facts = facts(&node, Inputs::default())?;
-    let mut verdict = decide(&facts);
+    let mut verdict = decide(&node, &facts);
     if !verdict.blocks() && refused_before {
         return Ok(still_refused(Some(&verdict), io));
     }
-    let memory = Memory::begin(&node, &facts, &verdict);
-    // Before anything that is written to /var, which may be slow.
+    let mut memory = Memory::begin(&node, &facts, &verdict);
+    // Before anything that reads or writes /var, which may be slow.
     if verdict.blocks() {
         verdict.gate = Some(gate::hold(root, systemd.as_ref()));
     }
     // What needs no disk comes first: a run that is killed has said by then what it did.
-    io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
+    io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict, None));
     journal::record(&verdict, root.is_live(), io.err);
     let context = Context::load(root, &verdict);
     if root.is_live() && !refused_before {
         live::announce(&verdict, &context);
     }
+    memory.keep_refusal(&verdict);
     super::effects::message(root, console::update(root, &verdict, &context), io);
-    let finished = memory.finish(root, &mut verdict);
+    let finished = memory.finish(&mut verdict);
     for warning in &finished.warnings {
         io.say(format_args!("warning: {warning}"));
     }
     if !finished.warnings.is_empty() {
-        io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict));
+        io.note(save_verdict(root, RUN_VERDICT_PATH, &verdict, None));
     }
     finished.errors.iter().for_each(|error| io.say(error));
     Ok(match verdict.fate() {
@@ -208,9 +209,11 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
 
 /// The run that refused this boot was completed: the kept verdict is the last file that it writes.
 /// Another run has nothing to add.
-fn has_its_verdicts(root: &Root) -> bool {
-    let read = |path| root.read(path, VERDICT_MAX).ok().flatten();
-    read(RUN_VERDICT_PATH).is_some_and(|verdict| read(KEPT_VERDICT_PATH) == Some(verdict))
+fn has_its_verdicts(node: &Node<'_>) -> bool {
+    let id = node.installation_id();
+    let read = |path, id| load_verdict(node.root, path, id).ok().flatten();
+    let kept = read(KEPT_VERDICT_PATH, Some(&*id));
+    read(RUN_VERDICT_PATH, None).is_some_and(|verdict| kept == Some(verdict))
 }
 
 /// A boot that was refused stays refused: if the hold were lifted now, the kubelet could join on

@@ -149,7 +149,7 @@ fn read(root: &Root) -> Result<Status, Failure> {
     let held_since = root.changed(STAMP_PATH)?;
     let node = Node::read(root);
     let this_boot = root.exists(RUN_VERDICT_PATH)?;
-    let (observed, error, nothing) = match situation::read(root) {
+    let (observed, error, nothing) = match situation::read(&node) {
         LastRun::Verdict(observed) => (
             Some(*observed),
             situation::unreadable(root),
@@ -167,9 +167,9 @@ fn read(root: &Root) -> Result<Status, Failure> {
                 Some(_) if !this_boot => NodeState::FirstBootOver,
                 Some(verdict) => without_stamp(verdict),
             };
-            let ledger = Ledger::load(root, node.record()).ok();
+            let ledger = Ledger::load(root, &node.installation_id()).ok();
             let first_boot = situation::hangs(&node, ledger.as_ref());
-            let has_joined = situation::has_joined(&node, ledger.as_ref());
+            let has_joined = node.has_joined();
             let state = since_let_go(state, first_boot.is_some(), has_joined);
             (state, first_boot, vec![])
         }

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::fix::{Fix, fix, images, installed_over, or_boot, other_cpu, update_shim, without_ssh};
 pub(super) use super::page::LINES as LINES_MAX;
 use super::page::{Page, Printer, TEXT, ascii};
+use crate::node::units::FIRSTBOOT;
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
 use crate::verdict::words::{ConsoleWords, OPENINGS, Remedy, fill};
@@ -184,9 +185,19 @@ fn consequence(
             "error" => error.or(unknown).map(str::to_owned),
             "why" => Some(why.to_owned()),
             "boot" => Some(boot.clone().unwrap_or_default()),
+            "held" => Some(what_is_held(verdict).to_owned()),
             _ => None,
         })
     })
+}
+
+/// Without a loaded unit of the usual name the OS update may run all the same.
+fn what_is_held(verdict: &Verdict) -> &'static str {
+    let units = verdict.gate.as_ref().map(|gate| &gate.units);
+    match units.is_none_or(|units| units.is_empty() || units.iter().any(|unit| unit == FIRSTBOOT)) {
+        true => "OS update and kubelet",
+        false => "kubelet",
+    }
 }
 
 fn found(verdict: &Verdict) -> String {

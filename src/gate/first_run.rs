@@ -1,119 +1,130 @@
-//! The steps of a run that outlive its boot: what it records, forgets and keeps.
+//! What outlives the boot of a run: its record in /etc, and the verdicts in /var.
 //!
-//! A run may be killed between any two of its steps, or out of its time because /var is slow. So it
-//! first writes record and refusal, as one file, to /etc: that is new with every installation, and
-//! nothing before the hold waits for it. The hold follows, and what is said. Last comes /var, in
-//! [`Memory::finish`]: what an earlier installation left there is removed, the record and the verdict
-//! are written, and only then the file in /etc is removed. As long as that is there, it counts, and
-//! whoever comes next finishes: another run, the next boot's, or, by [`finish`], the report. Each
-//! step is safe to repeat.
+//! A run may be killed between any two of its steps, or out of its time because /var is slow. So the
+//! record, with a refusal, is written before the hold, and nothing waits for a disk. After the hold
+//! it is the first file that is synced, once more when the run has looked at certificates, and then
+//! /var is written to. What is left to do the report does, by [`finish`], or the next boot.
 
 use crate::node::{
-    ENCAPSULATED_PATH, FileError, INSTALLATION_PATH, Inputs, KEPT_VERDICT_PATH, Node, RECORD_PATH,
-    RUN_VERDICT_PATH, Record, Root, STATE_PATH, UNTOLD_VERDICT_PATH, facts, is_image_based,
-    load_verdict, save_verdict, save_verdict_soon,
+    ENCAPSULATED_PATH, FileError, Inputs, KEPT_VERDICT_PATH, Node, RUN_VERDICT_PATH, Record, Root,
+    UNTOLD_VERDICT_PATH, facts, is_image_based, is_unreadable, load_verdict, save_verdict,
 };
-use crate::verdict::{Facts, GateStatus, Outcome, Verdict};
-
-/// The gate's error in a refusal that was recorded by a run that did not come to its end.
-const CUT_OFF: &str = "the run that decided this was cut off";
+use crate::verdict::{Facts, Outcome, Stage, Verdict};
 
 /// What a run leaves for later boots.
-pub(crate) struct Memory {
-    /// The record of the first run; `None` where it is damaged and stays so.
-    record: Option<Record>,
-    /// The refusal of an earlier run that was cut off, and is not in /var yet.
-    left: Option<Verdict>,
-    /// Gaps in the record.
+pub(crate) struct Memory<'a> {
+    node: &'a Node<'a>,
+    record: Record,
+    /// This run makes it, at the first boot of the installation: it also looks at certificates.
+    is_first: bool,
+    /// The record is still to be written.
+    is_due: bool,
+    /// What only an earlier refusal says is no new one.
+    stands: bool,
+    /// What was in the way of the record.
     lost: Vec<String>,
 }
 
-impl Memory {
-    /// Writes the record of a first run, and every refusal, to /etc. If it cannot be written there,
-    /// that is said at the end.
-    pub(crate) fn begin(node: &Node<'_>, facts: &Facts, verdict: &Verdict) -> Self {
-        let mut memory = Self::of(node, facts);
-        let is_first = node.record().is_none();
-        if let Some(record) = &memory.record
-            && (is_first || verdict.blocks())
-        {
-            let refusal = verdict.blocks().then_some(verdict);
-            // The refusal of an earlier run is the same, or this one takes its place.
-            if record.save_in_etc(node.root, refusal).is_ok() && refusal.is_some() {
-                memory.left = None;
+impl<'a> Memory<'a> {
+    /// Makes the record of a run that found none, with a refusal whose hold is to come. A whole one
+    /// in its place stays until a synced one replaces it.
+    pub(crate) fn begin(node: &'a Node<'a>, facts: &Facts, verdict: &Verdict) -> Self {
+        let mut memory = Self::of(node, facts, node.is_new());
+        if memory.is_made() {
+            memory.remember(verdict);
+            if !node.has_whole_record {
+                memory.save(false);
             }
         }
         memory
     }
 
-    fn of(node: &Node<'_>, facts: &Facts) -> Self {
-        let mut lost = Vec::new();
-        let found = node.record().cloned();
-        let mut record = found.or_else(|| Record::of_first_run(node, facts, &mut lost));
-        let mut left = record.as_mut().and_then(Record::take_refusal);
-        if let Some(left) = &mut left {
-            left.gate = Some(GateStatus {
-                held: true,
-                units: Vec::new(),
-                error: Some(CUT_OFF.to_owned()),
-            });
+    fn of(node: &'a Node<'a>, facts: &Facts, is_first: bool) -> Self {
+        let record = node.record().cloned();
+        let is_made = record.is_none();
+        let is_due = record.as_ref().is_none_or(|record| !record.is_in_etc());
+        Self {
+            node,
+            record: record.unwrap_or_else(|| Record::new(node, facts, is_first)),
+            is_first: is_made && is_first,
+            is_due,
+            stands: is_unreadable(facts),
+            lost: Vec::new(),
         }
-        Self { record, left, lost }
     }
 
-    /// Removes what an earlier installation left in /var, and writes there the record and the
-    /// verdict. What cannot be recorded becomes a warning of the verdict.
-    pub(crate) fn finish(mut self, root: &Root, verdict: &mut Verdict) -> Finished {
-        let mut errors = Vec::new();
-        self.keep_record(root, Some(verdict), &mut errors);
-        let said = verdict.warnings.len();
-        self.lost
-            .retain(|warning| !verdict.warnings.contains(warning));
-        verdict.warnings.append(&mut self.lost);
-        let warnings = verdict.warnings.iter().skip(said).cloned().collect();
-        if let Some(left) = self.left.take().filter(|_| !verdict.is_reportable()) {
-            // A node that goes on must not wait for the disk.
-            errors.extend(save_verdict_soon(root, UNTOLD_VERDICT_PATH, &left).err());
+    /// This run makes the record.
+    fn is_made(&self) -> bool {
+        self.node.record().is_none()
+    }
+
+    fn remember(&mut self, verdict: &Verdict) {
+        if verdict.blocks() && !self.stands {
+            self.is_due |= self.record.remember(Some(verdict));
         }
-        keep(root, verdict, &mut errors);
-        self.close(root, errors.is_empty(), &mut errors);
+    }
+
+    fn save(&mut self, is_synced: bool) {
+        let errors = self.record.save(self.node.root, is_synced);
+        self.lost = errors.iter().map(ToString::to_string).collect();
+        if !errors.is_empty() {
+            let file = self.record.file;
+            self.lost
+                .push(format!("the record of the first run is in {file} instead"));
+        }
+        self.is_due = false;
+    }
+
+    /// Keeps a refusal, with what the gate did, before anything else on a disk.
+    pub(crate) fn keep_refusal(&mut self, verdict: &Verdict) {
+        self.remember(verdict);
+        if verdict.blocks() && self.is_due {
+            self.save(true);
+        }
+    }
+
+    /// Completes the record, and writes the verdict to /var. What is not recorded becomes a warning
+    /// of the verdict.
+    pub(crate) fn finish(mut self, verdict: &mut Verdict) -> Finished {
+        if self.is_first {
+            self.record.look_at_certificates(self.node.root);
+        }
+        if self.is_first || self.is_due {
+            // A node that goes on must not wait for the disk; nothing of its record is there yet.
+            self.save(verdict.blocks() || self.node.has_whole_record);
+        }
+        let mut warnings = std::mem::take(&mut self.lost);
+        warnings.retain(|warning| !verdict.warnings.contains(warning));
+        verdict.warnings.extend(warnings.iter().cloned());
+        let mut errors = Vec::new();
+        self.keep(verdict, &mut errors);
         Finished { warnings, errors }
     }
 
-    /// The same where this boot has no verdict.
-    fn finish_without_verdict(mut self, root: &Root) -> Vec<FileError> {
-        let mut errors = Vec::new();
-        self.keep_record(root, None, &mut errors);
-        if let Some(left) = self.left.take() {
-            keep(root, &left, &mut errors);
-        }
-        self.close(root, errors.is_empty(), &mut errors);
-        errors
-    }
-
-    /// Writes the record to /var, unless it is there. An earlier installation's is removed last: as
-    /// long as it is there it tells whose the other files are.
-    fn keep_record(&mut self, root: &Root, verdict: Option<&Verdict>, errors: &mut Vec<FileError>) {
-        let Some(record) = self.record.as_ref().filter(|record| !record.is_kept(root)) else {
-            return;
+    /// Keeps a verdict for later boots. An earlier refusal is put aside, if the cluster would never
+    /// know it otherwise: the report does not tell this one, as with `skewguard=off`.
+    fn keep(&self, verdict: &Verdict, errors: &mut Vec<FileError>) {
+        let root = self.node.root;
+        let id = Some(self.node.id_by(Some(&self.record)));
+        let id = id.as_deref();
+        let before = || {
+            if verdict.is_reportable() {
+                return root.remove(UNTOLD_VERDICT_PATH).map(drop);
+            }
+            match load_verdict(root, KEPT_VERDICT_PATH, id)? {
+                Some(kept) if is_refusal(&kept) => root
+                    .rename(KEPT_VERDICT_PATH, UNTOLD_VERDICT_PATH)
+                    .map(drop),
+                Some(_) => Ok(()),
+                // A run was cut off before it kept its refusal.
+                None => match self.record.refusal() {
+                    Some(left) => save_verdict(root, UNTOLD_VERDICT_PATH, &left, id),
+                    None => Ok(()),
+                },
+            }
         };
-        forget(root, errors);
-        let refusal = verdict.filter(|verdict| verdict.blocks());
-        let is_synced = refusal.is_some();
-        record.save(
-            root,
-            refusal.or(self.left.as_ref()),
-            is_synced,
-            &mut self.lost,
-        );
-    }
-
-    /// Removes the file in /etc, once /var has what is in it.
-    fn close(&self, root: &Root, is_kept: bool, errors: &mut Vec<FileError>) {
-        let record = self.record.as_ref();
-        if is_kept && record.is_none_or(|record| record.is_kept(root)) {
-            errors.extend(Record::remove_beside(root).err());
-        }
+        errors.extend(before().err());
+        errors.extend(save_verdict(root, KEPT_VERDICT_PATH, verdict, id).err());
     }
 }
 
@@ -125,65 +136,43 @@ pub(crate) struct Finished {
     pub(crate) errors: Vec<FileError>,
 }
 
-/// Finishes what a run on this boot or an earlier one has not, for the report: before that, nothing
-/// in /var is to be relied on. Makes the record of a first boot on which no run came so far. The
-/// caller has the lock.
+/// Finishes what a run on this boot or an earlier one has not, for the report. Makes the record of a
+/// first boot on which no run came so far, and takes the refusal out of that of a node that is
+/// rebased or has joined. The caller has the lock.
 pub(crate) fn finish(root: &Root) -> Vec<FileError> {
     if !is_image_based(root) {
         return Vec::new();
     }
     let node = Node::read(root);
-    let verdict = load_verdict(root, RUN_VERDICT_PATH).ok().flatten();
+    let verdict = load_verdict(root, RUN_VERDICT_PATH, None).ok().flatten();
     let is_first_boot = root.exists(ENCAPSULATED_PATH).unwrap_or(false);
-    let is_left = node.record().is_some_and(|record| !record.is_in_var());
+    if node.record().is_none() && !is_first_boot && verdict.is_none() {
+        return Vec::new();
+    }
+    let facts = match facts(&node, Inputs::default()) {
+        Ok(facts) => facts,
+        Err(error) => return vec![error],
+    };
+    let mut memory = Memory::of(&node, &facts, false);
+    if let Some(verdict) = &verdict {
+        memory.remember(verdict);
+    }
+    let left = memory.record.refusal();
+    if matches!(facts.deployment.stage, Stage::Rebased | Stage::OnTarget) || node.has_joined() {
+        memory.is_due |= memory.record.remember(None);
+    }
+    if memory.is_due && (node.record().is_some() || is_first_boot) {
+        memory.save(true);
+    }
     let mut errors = Vec::new();
-    if is_left || is_first_boot && !node.has_record() {
-        let memory = match facts(&node, Inputs::default()) {
-            Ok(facts) => Memory::of(&node, &facts),
-            Err(error) => return vec![error],
-        };
-        return match verdict {
-            Some(mut verdict) => memory.finish(root, &mut verdict).errors,
-            None => memory.finish_without_verdict(root),
-        };
-    }
-    if node.has_foreign_record {
-        forget(root, &mut errors);
-    }
-    let kept = load_verdict(root, KEPT_VERDICT_PATH).ok().flatten();
-    if let Some(verdict) = verdict.filter(|verdict| kept.as_ref() != Some(verdict)) {
-        keep(root, &verdict, &mut errors);
+    let id = node.id_by(Some(&memory.record));
+    let kept = load_verdict(root, KEPT_VERDICT_PATH, Some(&id));
+    let kept = kept.ok().flatten();
+    let is_kept = verdict.is_none() && kept.is_some() || verdict == kept;
+    if let Some(verdict) = verdict.or(left).filter(|_| !is_kept) {
+        memory.keep(&verdict, &mut errors);
     }
     errors
-}
-
-/// Removes what an earlier installation, with the same /var, told the cluster or had to tell it, and
-/// recorded. First of all: it makes room.
-fn forget(root: &Root, errors: &mut Vec<FileError>) {
-    let paths = [
-        STATE_PATH,
-        INSTALLATION_PATH,
-        KEPT_VERDICT_PATH,
-        UNTOLD_VERDICT_PATH,
-        RECORD_PATH,
-    ];
-    errors.extend(paths.into_iter().filter_map(|path| root.remove(path).err()));
-}
-
-/// Keeps a verdict for later boots. A refusal that was kept before is put aside, if the cluster would
-/// never know it otherwise: the report does not tell this one, as with `skewguard=off`.
-fn keep(root: &Root, verdict: &Verdict, errors: &mut Vec<FileError>) {
-    let before = || {
-        if verdict.is_reportable() {
-            root.remove(UNTOLD_VERDICT_PATH)
-        } else if load_verdict(root, KEPT_VERDICT_PATH)?.is_some_and(|kept| is_refusal(&kept)) {
-            root.rename(KEPT_VERDICT_PATH, UNTOLD_VERDICT_PATH)
-        } else {
-            Ok(false)
-        }
-    };
-    errors.extend(before().err());
-    errors.extend(save_verdict(root, KEPT_VERDICT_PATH, verdict).err());
 }
 
 /// The node was refused. What could not be determined and was let through is no news once it

@@ -201,6 +201,10 @@ async fn verified(
             Err(error) => unverified.about(error),
         }
     }
+    if !held.iter().any(|unit| unit == FIRSTBOOT) && root.exists(ENCAPSULATED_PATH).unwrap_or(false)
+    {
+        unverified.about(GateError::NoRebase);
+    }
     let has_lost = !silent.is_empty() && manager.is_broken.get();
     for (unit, why) in silent {
         unverified.silent_about(unit, why);

@@ -53,6 +53,12 @@ pub(crate) enum GateError {
     /// one.
     #[error("{} has begun and is not interrupted", FIRSTBOOT)]
     HasBegun,
+    /// The config of a first boot is there, and systemd knows no unit that would update the OS.
+    #[error(
+        "{} is not loaded, so it is not known what updates the OS, and that is not held",
+        FIRSTBOOT
+    )]
+    NoRebase,
     /// The drop-in is replaced, but systemd does not apply that.
     #[error(
         "{unit} would start without the OS update: its {missing} does not name {}",

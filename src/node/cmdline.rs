@@ -41,11 +41,22 @@ pub(super) fn parse(line: &str) -> Cmdline {
         platform: last("ignition.platform.id")
             .filter(|id| !id.is_empty())
             .map(text::printable),
-        skewguard: last("skewguard").map(str::to_owned),
+        // systemd and the kernel take quotes away.
+        skewguard: line
+            .split_ascii_whitespace()
+            .filter_map(|word| unquoted(word).strip_prefix("skewguard="))
+            .next_back()
+            .map(|value| unquoted(value).to_owned()),
         first_boot: has(line, "ignition.firstboot"),
         fips: (!line.is_empty()).then(|| last("fips") == Some("1")),
         ostree_is_lost: false,
     }
+}
+
+/// The text in quotes, or without.
+fn unquoted(text: &str) -> &str {
+    let within = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
+    ['"', '\''].into_iter().find_map(within).unwrap_or(text)
 }
 
 /// Looks if a switch is on, with or without a value, as Ignition reads it.

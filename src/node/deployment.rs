@@ -97,18 +97,6 @@ impl Booted {
     pub(super) fn base(&self) -> Option<String> {
         BASES.iter().find_map(|key| self.origin_value(key))
     }
-
-    /// The base of another deployment beside this one, if its origin can be read.
-    pub(super) fn base_beside(&self, root: &Root, name: &str) -> Option<String> {
-        let (folder, _) = self.path.rsplit_once('/')?;
-        let mut other = Self {
-            name: name.to_owned(),
-            path: format!("{folder}/{name}.origin"),
-            origin: String::new(),
-        };
-        other.read_origin(root).ok()?;
-        other.base()
-    }
 }
 
 /// Compares two bases. The second is also the same if it names the commit of `deployment`, which

@@ -2,18 +2,14 @@
 
 use super::deployment::Booted;
 use super::image;
+use super::joined::{CURRENT_CONFIG, Joined, was_started};
 use super::machine_config::{ENCAPSULATED_BAK_PATH, find_target, load_policy_file};
 use super::rebase::{LostRebase, lost_rebase_to};
-use super::record::is_certified;
 use super::snapshot::Doubts;
 use super::{FileError, KUBELET_KUBECONFIG, Node, machine, policy, user_file};
 use crate::text;
 use crate::verdict::{Deployment, Facts, Machine, PolicyInput, Stage, TargetInput};
 use std::path::Path;
-
-/// The config that the Machine Config Daemon applied last. Some releases write it before the
-/// rebase.
-const CURRENT_CONFIG: &str = "/etc/machine-config-daemon/currentconfig";
 
 /// Files and folders that every node has one of, and no other machine.
 pub(crate) const NODE_PATHS: [&str; 8] = [
@@ -42,7 +38,7 @@ pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileEr
     let mut doubts = node.doubts.clone();
     let (target, stage) = target_and_stage(node, &mut doubts);
     let mut warnings = doubts.warnings;
-    if stage == Stage::FirstBootFinished
+    if matches!(stage, Stage::FirstBootFinished | Stage::MayHaveJoined)
         && let Some(lost) = lost_rebase_to(node, &target)
     {
         let (what, see) = match lost {
@@ -83,10 +79,9 @@ pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileEr
             stage,
             image: None,
         };
-        let is_first_run = node.installation.is_new;
         facts.machine = Machine {
             fips: node.line.fips,
-            ..machine::load(node.root, record, is_first_run, &mut warnings)
+            ..machine::load(node.root, record, &mut warnings)
         };
     }
     facts.warnings = warnings;
@@ -97,37 +92,28 @@ fn target_and_stage(node: &Node<'_>, doubts: &mut Doubts) -> (TargetInput, Stage
     let rebased = node.record().map(|record| record.is_rebased(node));
     let rebased = doubts.or_default(rebased.transpose()).unwrap_or(false);
     let (target, renamed) = find_target(node.root, &mut doubts.warnings);
-    let joined = has_joined(node, &target, doubts);
+    let joined = node.joined();
+    let no_record = |path| format!("{path}: is there, and there is no record of a first run");
+    let is_gone = renamed || target == TargetInput::Absent && node.record().is_some();
+    let may_have = match &joined {
+        Joined::Maybe(why) => Some(why.clone()),
+        _ if renamed => Some(no_record(ENCAPSULATED_BAK_PATH)),
+        _ if target == TargetInput::Absent => was_started(node.root).map(no_record),
+        _ => None,
+    };
     let stage = if node.is_on(&target) {
         Stage::OnTarget
     } else if rebased {
         Stage::Rebased
-    } else if renamed || joined {
+    } else if joined == Joined::Yes || is_gone && node.record().is_some() {
         Stage::FirstBootFinished
+    } else if let Some(why) = may_have {
+        doubts.warnings.push(why);
+        Stage::MayHaveJoined
     } else if doubts.is_open {
         Stage::Unreadable
     } else {
         Stage::FirstBoot
     };
     (target, stage)
-}
-
-/// Looks for signs that the node has joined. It can have joined while its encapsulated config still
-/// exists: where the kubelet does not wait for the rebase, it may join without one. The Machine
-/// Config Daemon then renames the config (from OCP 4.5 on), but a reboot can come first.
-fn has_joined(node: &Node<'_>, target: &TargetInput, doubts: &mut Doubts) -> bool {
-    let (root, record) = (node.root, node.record());
-    // Nothing under /var is evidence on the first boot of an installation, unless it is newer than
-    // the record of this boot.
-    let has_old_var = node.installation.is_new && record.is_none();
-    if !has_old_var && doubts.or_default(is_certified(root, record)) {
-        return true;
-    }
-    if *target != TargetInput::Absent {
-        return false;
-    }
-    // There is no rebase to come, so less is proof enough. The kubelet writes its kubeconfig before
-    // it asks for a certificate.
-    let has_kubeconfig = !has_old_var && doubts.or_default(root.exists(KUBELET_KUBECONFIG));
-    has_kubeconfig || doubts.or_default(root.exists(CURRENT_CONFIG))
 }

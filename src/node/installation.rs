@@ -1,5 +1,4 @@
-//! The installation and which boot this is. /var may be older than both: a separate /var can be
-//! kept over a reinstall.
+//! The machine, and which boot this is.
 
 use super::Root;
 use super::cmdline::{self, Cmdline};
@@ -17,12 +16,10 @@ const OSTREE_BOOTED: &str = "/run/ostree-booted";
 /// This installation and this boot.
 #[derive(Debug, Default)]
 pub(super) struct Installation {
-    /// machine-id(5). It is new with every installation, but not always on KVM, where systemd takes
-    /// it from the machine's UUID.
+    /// machine-id(5). It is no identity: on KVM and OpenStack a reinstalled machine keeps it.
     pub(super) machine_id: Option<String>,
     pub(super) boot_id: Option<String>,
-    /// This is the first boot of the installation: what is under /var and not of this boot was left
-    /// by an earlier one.
+    /// This is the first boot of the installation: what is under /var was left by an earlier one.
     pub(super) is_new: bool,
 }
 

@@ -1,5 +1,6 @@
 //! The machine as it was born: its CPU, its /boot, its shim.
 
+use super::rebase::ENTRIES;
 use super::{FileError, Record, Root};
 use crate::json;
 use crate::text;
@@ -14,6 +15,9 @@ const CPUINFO: &str = "/proc/cpuinfo";
 const CPUINFO_MAX: u64 = 16 << 10;
 
 const BOOT: &str = "/boot";
+
+/// Folder of the kernels of ostree's deployments.
+const KERNELS: &str = "/boot/ostree";
 
 /// File in which bootupd keeps what it installed on the EFI system partition (`src/model.rs` of
 /// coreos/bootupd).
@@ -38,14 +42,8 @@ const SHIM_STATE: &str =
 const IPL_SECURE: &str = "/sys/firmware/ipl/secure";
 
 /// Reads what is known of the machine. What cannot be read becomes a warning and stays unknown;
-/// what is missing stays unknown. `record` is that of this installation's first run; there is none
-/// yet on the first boot, which `is_first_run` says.
-pub(super) fn load(
-    root: &Root,
-    record: Option<&Record>,
-    is_first_run: bool,
-    warnings: &mut Vec<String>,
-) -> Machine {
+/// what is missing stays unknown. `record` is that of this installation's first run.
+pub(super) fn load(root: &Root, record: Option<&Record>, warnings: &mut Vec<String>) -> Machine {
     let mut or_unknown = |error: FileError| warnings.push(error.to_string());
     let cpuinfo = root
         .read_start(CPUINFO, CPUINFO_MAX)
@@ -54,19 +52,17 @@ pub(super) fn load(
             None
         });
     let (architecture, cpu) = cpu(&String::from_utf8_lossy(&cpuinfo.unwrap_or_default()));
-    // A rebase puts a second kernel there, also one that loses power on its way. So what there was
-    // is what the first run saw, or what is free still.
-    let recorded = record.map(|record| record.boot_free_mib);
-    let free = if recorded.unwrap_or(None).is_some() || record.is_none() && is_first_run {
-        let now = root.free(BOOT).unwrap_or_else(|error| {
-            or_unknown(error);
-            None
-        });
-        let now = now.map(|bytes| u32::try_from(bytes >> 20).unwrap_or(u32::MAX));
-        now.max(recorded.flatten())
-    } else {
+    // A rebase puts a second kernel there, also one that is cut off on its way. So what there was is
+    // what the first run saw, or what is free still, as room may have been made.
+    let recorded = record.and_then(|record| record.boot_free_mib);
+    let free = root.free(BOOT).unwrap_or_else(|error| {
+        or_unknown(error);
         None
-    };
+    });
+    let free = free
+        .filter(|_| recorded.is_some() || has_one_deployment(root))
+        .map(|bytes| u32::try_from(bytes >> 20).unwrap_or(u32::MAX))
+        .max(recorded);
     let secure_boot = secure_boot(root).unwrap_or_else(|error| {
         or_unknown(error);
         None
@@ -83,6 +79,14 @@ pub(super) fn load(
         shim,
         ..Machine::default()
     }
+}
+
+/// /boot has the kernel of the installed deployment alone: one entry in the menu, and one folder, as
+/// a rebase that was killed leaves a kernel without an entry. Or none, which only leaves more room.
+fn has_one_deployment(root: &Root) -> bool {
+    [ENTRIES, KERNELS]
+        .into_iter()
+        .all(|path| root.list(path, 2).is_ok_and(|names| names.len() <= 1))
 }
 
 /// Architecture and level of the CPU, from the beginning of /proc/cpuinfo. Its fields differ by

@@ -2,12 +2,14 @@
 
 mod cmdline;
 mod deployment;
+pub(crate) mod der;
 mod digest;
 mod error;
 mod facts;
 pub mod identity;
 mod image;
 mod installation;
+mod joined;
 mod lock;
 mod machine;
 mod machine_config;
@@ -27,6 +29,7 @@ pub use error::{FileError, Problem};
 pub(crate) use facts::NODE_PATHS;
 pub(crate) use facts::{Inputs, facts};
 pub(crate) use installation::{BOOT_ID_PATH, boot_time, is_image_based, uptime};
+pub(crate) use joined::Joined;
 pub(crate) use lock::{LOCK_PATH, Lock};
 pub(crate) use machine_config::ENCAPSULATED_BAK_PATH;
 pub(crate) use machine_config::ENCAPSULATED_PATH;
@@ -34,8 +37,8 @@ pub(crate) use machine_config::ENCAPSULATED_PATH;
 pub(crate) use machine_config::SERVED_PATH;
 pub(crate) use rebase::{LostRebase, is_renamed, lost_rebase};
 pub(crate) use record::{
-    INSTALLATION_PATH, KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, STATE_PATH,
-    UNTOLD_VERDICT_PATH, VERDICT_MAX, load_verdict, save_verdict, save_verdict_soon,
+    KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, STATE_PATH, UNTOLD_VERDICT_PATH,
+    decide, is_unreadable, load_verdict, save_verdict,
 };
 pub use root::Root;
 pub(crate) use snapshot::Node;

@@ -2,13 +2,14 @@
 
 use super::deployment::{self, same_digest};
 use super::image;
+use super::joined::Joined;
 use super::machine_config::{ENCAPSULATED_PATH, find_target};
 use super::{Node, Root};
 use crate::verdict::{Target, TargetInput};
 use std::ffi::OsString;
 
 /// Folder of the boot menu: a file for each entry (The Boot Loader Specification).
-const ENTRIES: &str = "/boot/loader/entries";
+pub(super) const ENTRIES: &str = "/boot/loader/entries";
 
 /// Limit of its entries, and of the bytes of one.
 const ENTRIES_MAX: (usize, u64) = (64, 16 << 10);
@@ -41,8 +42,9 @@ pub(super) fn lost_rebase_to(node: &Node<'_>, target: &TargetInput) -> Option<Lo
     let TargetInput::Read(target) = target else {
         return None;
     };
-    let is_first =
-        is_renamed(node.root) && !node.has_certificate() && runs_the_first(node).unwrap_or(false);
+    let is_first = is_renamed(node.root)
+        && node.joined() == Joined::No
+        && runs_the_first(node).unwrap_or(false);
     is_first.then(|| match is_in_the_boot_menu(node.root, target) {
         Some(true) => LostRebase::NotBooted,
         _ => LostRebase::NotFinalized,
@@ -89,8 +91,8 @@ fn runs_the_first(node: &Node<'_>) -> Option<bool> {
         if let Some(first) = &record.deployment {
             return Some(*first == booted.name);
         }
-    } else if node.has_record() || node.installation.is_new {
-        // It is damaged, or the first boot may still be the one that stages the rebase.
+    } else if node.installation.is_new {
+        // The first boot may still be the one that stages the rebase.
         return None;
     }
     // Without a record: nothing was rebased to, and the deployment is of the boot image's version.

@@ -1,74 +1,35 @@
-//! Files that skewguard keeps on a node: the record of its first run, which has the boot image as
-//! it was before any rebase, and the verdicts.
+//! What a node remembers: the one record of its first run, which stands in /etc, and the verdicts.
+//!
+//! An installation is its root's /etc. Ignition makes it, an OS update takes it along, and a
+//! reinstallation has a new one, whatever becomes of /var, of the machine-id and of clocks.
 
 use super::deployment::{self, Booted, is_same_base};
-use super::installation::Installation;
-use super::machine_config::ENCAPSULATED_PATH;
-use super::{FileError, Node, Root, image};
-use crate::verdict::{Facts, Verdict};
+use super::joined::look;
+use super::snapshot::Doubts;
+use super::{FileError, Node, Problem, Root, image};
+use crate::policy::Mode;
+use crate::verdict::{
+    Action, Facts, GateStatus, ImageSource, OverrideWord, PolicyInput, Reason, Stage, TargetInput,
+    Verdict,
+};
 use crate::version::ImageVersion;
-use crate::{API_VERSION, clock, json, text};
+use crate::{API_VERSION, clock, json};
 use serde::{Deserialize, Serialize};
 use std::time::SystemTime;
 
 /// The record of the first run.
-pub(crate) const RECORD_PATH: &str = "/var/lib/skewguard/boot-image.json";
+pub(crate) const RECORD_PATH: &str = "/etc/skewguard/boot-image.json";
 
-/// Places for it until /var has it, and if /var cannot hold it: in /etc, which is new with every
-/// installation and which an OS update takes along, else for this boot. Both are of this
-/// installation, whatever /var is.
-pub(crate) const RECORD_PATHS_BESIDE: [&str; 2] = [
-    "/etc/skewguard/boot-image.json",
-    "/run/skewguard/boot-image.json",
-];
+/// Its place for this boot where /etc does not take it.
+const RUN_RECORD_PATH: &str = "/run/skewguard/boot-image.json";
 
-/// Deliveries that the report keeps, and the installation's random id. The id is in a file of its
-/// own, so that it survives damaged deliveries.
+/// Deliveries that the report keeps.
 pub(crate) const STATE_PATH: &str = "/var/lib/skewguard/report-state.json";
-pub(crate) const INSTALLATION_PATH: &str = "/var/lib/skewguard/installation-id";
-
-/// The certificate that the cluster gave the kubelet, and so the sign that the node has joined.
-pub(super) const CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
 const KIND: &str = "BootImageRecord";
 
-/// Largest record that is read, in bytes. Until a refusal is kept, its record has it.
-const MAX: u64 = VERDICT_MAX + (64 << 10);
-
-/// The day that this program's commit was made, else the project's first.
-const MADE: &str = match crate::COMMIT_DATE {
-    Some(date) if !date.is_empty() => date,
-    _ => "2026-11-21",
-};
-
-/// Looks for a certificate of this installation. Without a record one that is older
-/// than the config, which every installation writes anew, is an earlier one's. A time before the
-/// agent was made is that of a clock that was not set, or of an earlier installation: it proves
-/// nothing.
-///
-/// # Errors
-/// That cannot be found out.
-pub(super) fn is_certified(root: &Root, record: Option<&Record>) -> Result<bool, FileError> {
-    let Some(version) = root.version(CERTIFICATE)? else {
-        return Ok(false);
-    };
-    if let Some(record) = record {
-        return Ok(record.is_newer_certificate(&version));
-    }
-    let (certificate, config) = (root.written(CERTIFICATE)?, root.written(ENCAPSULATED_PATH)?);
-    let is_credible = |at: &SystemTime| clock::time(*at).get(..MADE.len()) >= Some(MADE);
-    let config = config.filter(is_credible);
-    Ok(certificate.is_none_or(|certificate| {
-        is_credible(&certificate) && config.is_none_or(|config| certificate >= config)
-    }))
-}
-
-/// When the encapsulated config was written, to the nanosecond.
-fn config_written(root: &Root) -> Option<String> {
-    let at = root.written(ENCAPSULATED_PATH).ok()??;
-    let at = at.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    Some(format!("{}.{:09}", at.as_secs(), at.subsec_nanos()))
-}
+/// Largest record that is read, in bytes: it has a refusal, and digests of certificates.
+const MAX: u64 = VERDICT_MAX + (192 << 10);
 
 /// The record of the first run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,19 +39,16 @@ pub(crate) struct Record {
     kind: String,
     /// The boot image's version; absent where it was unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    version: Option<String>,
     /// The file that named it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// The `ostree=` kernel argument of the first run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ostree: Option<String>,
+    path: Option<String>,
     /// os-release had `ID=rhel`, so RHEL minor 0 in the version is taken literally and is not
     /// CentOS Stream.
     #[serde(default)]
-    pub(crate) rhel: bool,
-    /// The deployment that `ostree=` named, `CHECKSUM.SERIAL`. This and what follows is absent from
-    /// records of older releases.
+    rhel: bool,
+    /// The deployment of the first run, `CHECKSUM.SERIAL`. In a record that was made later it is
+    /// there only if it is the boot image's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) deployment: Option<String>,
     /// Its base, as its origin names it.
@@ -99,125 +57,126 @@ pub(crate) struct Record {
     /// The version in its os-release.
     #[serde(skip_serializing_if = "Option::is_none")]
     os_version: Option<String>,
-    /// machine-id(5) of the installation.
-    #[serde(rename = "machineID", skip_serializing_if = "Option::is_none")]
-    machine_id: Option<String>,
-    /// The boot that made the record.
+    /// The boot that made the record, which no other installation has: the installation's id.
     #[serde(rename = "bootID", skip_serializing_if = "Option::is_none")]
     pub(super) boot_id: Option<String>,
-    /// When Ignition wrote the encapsulated config, by whatever clock: no two installations have the
-    /// same. Absent from records of older releases.
+    /// The time of the first run, in seconds since 1970 by the node's clock. This and what follows is
+    /// absent from a record that was made later.
     #[serde(skip_serializing_if = "Option::is_none")]
-    config_written: Option<String>,
-    /// The kubelet's certificate of an earlier installation that kept /var, as [`Root::version`]
-    /// gives it.
+    pub(super) time: Option<u64>,
+    /// Digests of the kubelet's certificates that an earlier installation left in /var. Absent: the
+    /// first run did not look.
     #[serde(skip_serializing_if = "Option::is_none")]
-    earlier_certificate: Option<String>,
-    /// Free space in /boot on the first run, in MiB.
+    pub(super) certificates: Option<Vec<String>>,
+    /// They were on the file system of /etc.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) kubelet_on_etc: Option<bool>,
+    /// Free space in /boot, in MiB.
     #[serde(rename = "bootFreeMiB", skip_serializing_if = "Option::is_none")]
     pub(super) boot_free_mib: Option<u32>,
-    /// A refusal that /var does not have yet.
+    /// The last refusal. Its gate says if the hold stood.
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<Box<Verdict>>,
+    /// The time of that, by the node's clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_at: Option<String>,
     /// The file that it was read from.
     #[serde(skip)]
     pub(crate) file: &'static str,
 }
 
 impl Record {
-    fn new(facts: &Facts, node: &Node<'_>) -> Self {
-        let (image, booted) = (facts.boot_image.as_ref(), node.booted.as_ref());
+    /// The record of a run that found none. On a later boot it says less: the node may have joined
+    /// or been rebased.
+    pub(crate) fn new(node: &Node<'_>, facts: &Facts, is_first: bool) -> Self {
+        let image = facts.boot_image.as_ref();
+        let aleph = image.filter(|image| image.source == ImageSource::Aleph);
+        let aleph = aleph.map(|image| &*image.version.text);
+        let is_boot_images = is_first || aleph.is_some() && aleph == node.os_release.version();
+        let booted = node.booted.as_ref().filter(|_| is_boot_images);
+        let os_version = node.os_release.version().filter(|_| is_boot_images);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
             version: image.map(|image| image.version.text.clone()),
             path: image.map(|image| image.path.clone()),
-            ostree: facts.deployment.ostree.clone(),
             rhel: image
                 .and_then(|image| image.version.rhel)
                 .is_some_and(|rhel| rhel.minor == Some(0)),
             deployment: booted.map(|booted| booted.name.clone()),
             base: booted.and_then(Booted::base),
-            os_version: node.os_release.version().map(str::to_owned),
-            machine_id: node.installation.machine_id.clone(),
+            os_version: os_version.map(str::to_owned),
             boot_id: node.installation.boot_id.clone(),
-            config_written: node
-                .installation
-                .boot_id
-                .is_some()
-                .then(|| config_written(node.root))
-                .flatten(),
-            earlier_certificate: None,
-            boot_free_mib: facts.machine.boot_free_mib,
+            time: is_first.then(|| clock::unix(SystemTime::now())),
+            certificates: None,
+            kubelet_on_etc: None,
+            boot_free_mib: facts.machine.boot_free_mib.filter(|_| is_first),
             refusal: None,
+            refused_at: None,
             file: RECORD_PATH,
         }
     }
 
-    /// Asks if this installation made it. An earlier one can have left it: Red Hat documents a /var
-    /// that is kept over a reinstall. A record without ids counts as this installation's, except on
-    /// its first boot: a joined node must never be taken for a new one.
-    pub(super) fn is_of(
-        &self,
+    /// Finds the record of this installation, and tells if /etc has a whole one of an earlier boot
+    /// where the installation begins anew.
+    pub(super) fn find(
         root: &Root,
-        installation: &Installation,
-        booted: Option<&Booted>,
-    ) -> bool {
-        if installation.is_new {
-            return self.boot_id.is_some() && self.boot_id == installation.boot_id;
+        boot_id: Option<&str>,
+        is_new: bool,
+        doubts: &mut Doubts,
+    ) -> (Option<Self>, bool) {
+        let mut has_whole = false;
+        for file in [RECORD_PATH, RUN_RECORD_PATH] {
+            match Self::load(root, file) {
+                Ok(Some(record)) if record.names_another_image(root) => {
+                    doubts.warnings.push(format!(
+                        "{file}: is of another boot image, and does not count"
+                    ));
+                }
+                Ok(Some(record)) => {
+                    // The argument of a first boot is there again where its removal was not synced.
+                    let is_of_this_boot = boot_id.is_some() && record.boot_id.as_deref() == boot_id;
+                    if !is_new || is_of_this_boot {
+                        return (Some(record), false);
+                    }
+                    has_whole |= file == RECORD_PATH;
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let is_torn = matches!(error.problem, Problem::Content(_));
+                    doubts.is_open |= !is_torn && !is_new;
+                    doubts.warnings.push(error.to_string());
+                }
+            }
         }
-        if self.file != RECORD_PATH {
-            return true;
-        }
-        let is_of_another_machine = matches!(
-            (&self.machine_id, &installation.machine_id),
-            (Some(recorded), Some(now)) if recorded != now
-        );
-        // On KVM and OpenStack a machine-id survives a reinstallation.
-        !is_of_another_machine
-            && !self.names_another_image(root)
-            && !self.is_of_another_config(root, booted)
+        (None, has_whole)
     }
 
-    /// The aleph that it names is of another image now. What cannot be read is not.
+    /// Reads one; `None` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read, or a power cut left it empty or torn.
+    pub(crate) fn load(root: &Root, file: &'static str) -> Result<Option<Self>, FileError> {
+        let Some(bytes) = root.read(file, MAX)? else {
+            return Ok(None);
+        };
+        let record: Self = json::read(&bytes).map_err(|error| {
+            FileError::json(
+                file,
+                "is not a record of a first run, and does not count",
+                &error,
+            )
+        })?;
+        Ok(Some(Self { file, ..record }))
+    }
+
+    /// The aleph that it names is of another image now, as on a node that was made from the /etc of
+    /// another one. What cannot be read is not.
     fn names_another_image(&self, root: &Root) -> bool {
         let recorded = self.path.as_deref().zip(self.version.as_deref());
         recorded.is_some_and(|(path, version)| {
             image::aleph_version(root, path).is_some_and(|now| now.text != version)
         })
-    }
-
-    /// The config is another one than this installation's, which Ignition writes before any run; or,
-    /// as far as the record knows, a newer one. It says so only until a rebase or an update, which
-    /// copies it.
-    fn is_of_another_config(&self, root: &Root, booted: Option<&Booted>) -> bool {
-        let first = self.deployment.as_deref();
-        if first.is_none() || first != booted.map(|booted| &*booted.name) {
-            return false;
-        }
-        if let Some(recorded) = &self.config_written {
-            return config_written(root).is_some_and(|now| now != *recorded);
-        }
-        let written = |path| root.written(path).ok().flatten();
-        matches!(
-            (written(self.file), written(ENCAPSULATED_PATH)),
-            (Some(record), Some(config)) if record < config
-        )
-    }
-
-    /// This is in /var.
-    pub(crate) fn is_in_var(&self) -> bool {
-        self.file == RECORD_PATH
-    }
-
-    /// Takes out the refusal that /var does not have yet.
-    pub(crate) fn take_refusal(&mut self) -> Option<Verdict> {
-        self.refusal.take().map(|refusal| *refusal)
-    }
-
-    /// Asks if a certificate with this [`Root::version`] was issued since.
-    pub(super) fn is_newer_certificate(&self, version: &str) -> bool {
-        self.earlier_certificate.as_deref() != Some(version)
     }
 
     /// The boot image; `None` where it was unknown.
@@ -241,27 +200,25 @@ impl Record {
     /// # Errors
     /// That is not known, because something could not be read, then or now.
     pub(super) fn is_rebased(&self, node: &Node<'_>) -> Result<bool, FileError> {
-        let booted = node.booted.as_ref();
-        if !self.is_of_another_deployment(node.line.ostree.as_deref(), booted)? {
-            return Ok(false);
+        let (first, booted) = (self.deployment.as_deref(), node.booted.as_ref());
+        // `ostree=` alone says little: its `boot.0` and `boot.1` take turns with every write of the
+        // boot loader's configuration.
+        match (first, booted) {
+            (Some(first), Some(booted)) if deployment::is_same_commit(first, &booted.name) => {
+                return Ok(false);
+            }
+            (Some(_), None) => return self.unknown("the deployment of this boot cannot be found"),
+            _ => {}
         }
-        // A record of an older release has the boot image's version and no base. The deployment
-        // that it names may still be there.
         let versions = self.os_version.as_deref().or(self.version.as_deref());
-        let versions = versions.filter(|version| !version.is_empty());
         let versions = versions.zip(node.os_release.version());
         if versions.is_some_and(|(then, now)| then != now) {
             return Ok(true);
         }
-        let first = self.deployment.as_deref();
-        let base = self.base.clone();
-        let base = base.or_else(|| booted?.base_beside(node.root, first?));
-        match (base, booted.and_then(Booted::base)) {
-            (Some(base), Some(now)) => Ok(!is_same_base(&base, &now, first)),
+        match (&self.base, booted.and_then(Booted::base)) {
+            (Some(base), Some(now)) => Ok(!is_same_base(base, &now, first)),
             (Some(_), None) => self.unknown("the base of this boot's deployment is not"),
-            (None, _) if versions.is_some() => Ok(false),
-            // Of the releases that recorded `ostree=` alone: what counted for them.
-            (None, _) if first.is_none() => Ok(true),
+            (None, _) if versions.is_some() || first.is_none() && booted.is_none() => Ok(false),
             (None, _) => self.unknown("the base of the first run's deployment is not"),
         }
     }
@@ -273,155 +230,125 @@ impl Record {
         ))
     }
 
-    /// Compares the booted deployment's commit with the first run's. `ostree=` alone says little:
-    /// its `boot.0` and `boot.1` take turns with every write of the boot loader's configuration.
-    fn is_of_another_deployment(
-        &self,
-        ostree: Option<&str>,
-        booted: Option<&Booted>,
-    ) -> Result<bool, FileError> {
-        if let (Some(recorded), Some(booted)) = (&self.deployment, booted) {
-            return Ok(!deployment::is_same_commit(recorded, &booted.name));
+    /// /etc took it.
+    pub(crate) fn is_in_etc(&self) -> bool {
+        self.file == RECORD_PATH
+    }
+
+    /// The boot of the record, if it is in /etc: the installation's id.
+    pub(super) fn id(&self) -> Option<&str> {
+        let id = self.boot_id.as_deref();
+        id.filter(|_| self.is_in_etc())
+    }
+
+    /// The refusal that it has. What a run that was cut off did with it is not known.
+    pub(crate) fn refusal(&self) -> Option<Verdict> {
+        let mut verdict = self.refusal.as_deref()?.clone();
+        verdict.gate.get_or_insert_with(|| GateStatus {
+            held: true,
+            units: Vec::new(),
+            error: Some(CUT_OFF.to_owned()),
+        });
+        Some(verdict)
+    }
+
+    /// Remembers a refusal, or that there is none. Returns whether that is new.
+    pub(crate) fn remember(&mut self, refusal: Option<&Verdict>) -> bool {
+        if self.refusal.as_deref() == refusal {
+            return false;
         }
-        match (self.ostree.as_deref(), ostree) {
-            (Some(recorded), Some(now)) if recorded == text::printable(now) => Ok(false),
-            (Some(_), Some(_)) if self.deployment.is_some() => {
-                self.unknown("the deployment of this boot cannot be found")
+        self.refusal = refusal.cloned().map(Box::new);
+        self.refused_at = refusal.map(|_| clock::time(SystemTime::now()));
+        true
+    }
+
+    /// Looks, on the first run, at the certificates that are there.
+    pub(crate) fn look_at_certificates(&mut self, root: &Root) {
+        (self.certificates, self.kubelet_on_etc) = look(root);
+    }
+
+    /// The refusal of an earlier boot stands where this one cannot read what it decides by: a config
+    /// or policy that a power cut left empty or torn. Last in order: whatever lets the node go on
+    /// comes first.
+    pub(super) fn standing(&self, now: &Verdict, facts: &Facts) -> Option<Verdict> {
+        let (at, verdict) = self.refused_at.as_deref().zip(self.refusal.as_deref())?;
+        if !verdict.gate.as_ref().is_some_and(|gate| gate.held) {
+            return None;
+        }
+        let unreadable = match (&facts.policy, &facts.target, now.reason) {
+            (PolicyInput::Invalid { path, error, .. }, _, Reason::PolicyInvalid) => {
+                format!("{path}: {error}")
             }
-            (Some(_), Some(_)) => Ok(true),
-            (None, None) => Ok(false),
-            _ => self.unknown("only one of the two boots has ostree="),
-        }
-    }
-
-    /// Reads the record of an earlier run; `None` where there was none.
-    ///
-    /// # Errors
-    /// It cannot be read or is not a record.
-    pub(crate) fn load(root: &Root) -> Result<Option<Self>, FileError> {
-        // Those beside /var are there only where /var does not have it: what /var has is older.
-        for file in RECORD_PATHS_BESIDE.into_iter().rev().chain([RECORD_PATH]) {
-            if let Some(record) = Self::load_from(root, file)? {
-                return Ok(Some(record));
+            (_, TargetInput::Unreadable, Reason::TargetUnknown) => {
+                format!("{}: cannot be read", super::ENCAPSULATED_PATH)
             }
-        }
-        Ok(None)
-    }
-
-    fn load_from(root: &Root, file: &'static str) -> Result<Option<Self>, FileError> {
-        let bytes = root.read(file, MAX)?;
-        // Beside /var it is not synced: a power cut may leave it empty.
-        let Some(bytes) = bytes.filter(|bytes| file == RECORD_PATH || !bytes.is_empty()) else {
-            return Ok(None);
+            _ => return None,
         };
-        let record: Self = json::read(&bytes).map_err(|error| {
-            FileError::content(
-                file,
-                format_args!("is not a record of a first run: {error}"),
-            )
-        })?;
-        Ok(Some(Self { file, ..record }))
-    }
-
-    /// The boot of the first run, which no other installation has.
-    pub(crate) fn first_boot_id(&self) -> Option<&str> {
-        self.boot_id.as_deref()
-    }
-
-    /// /var has this record.
-    pub(crate) fn is_kept(&self, root: &Root) -> bool {
-        let kept = Self::load_from(root, RECORD_PATH).ok().flatten();
-        kept.is_some_and(|kept| {
-            Self {
-                file: kept.file,
-                ..self.clone()
-            } == kept
-        })
-    }
-
-    /// Writes it to /etc, with a refusal that /var does not have yet. Nothing waits for the disk.
-    ///
-    /// # Errors
-    /// /etc cannot be written to.
-    pub(crate) fn save_in_etc(
-        &self,
-        root: &Root,
-        refusal: Option<&Verdict>,
-    ) -> Result<(), FileError> {
-        let [etc, _] = RECORD_PATHS_BESIDE;
-        let refusal = refusal.cloned().map(Box::new);
-        let record = Self {
-            refusal,
-            ..self.clone()
+        let is_first_boot = matches!(facts.deployment.stage, Stage::FirstBoot | Stage::Unreadable);
+        let enforces = match (facts.r#override.map(|given| given.value), &facts.policy) {
+            (Some(word), _) => word == OverrideWord::Enforce,
+            (None, PolicyInput::Valid { policy, .. }) => policy.mode == Mode::Enforce,
+            (None, _) => {
+                let policy = verdict.policy.as_ref();
+                policy.and_then(|policy| policy.mode.as_deref()) == Some("Enforce")
+            }
         };
-        root.write_soon(etc, &json(etc, &record)?, 0o644)
-    }
-
-    /// Removes it beside /var, once that has it and the refusal.
-    ///
-    /// # Errors
-    /// A file cannot be removed.
-    pub(crate) fn remove_beside(root: &Root) -> Result<(), FileError> {
-        for path in RECORD_PATHS_BESIDE {
-            root.remove(path)?;
+        if !is_first_boot || !enforces {
+            return None;
         }
-        Ok(())
+        let mut stands = verdict.clone();
+        stands.action = Action::Block;
+        stands.message = format!(
+            "{unreadable}; it stays refused, as decided at {at}: {}",
+            verdict.message
+        );
+        stands.r#override = now.r#override;
+        stands.warnings.clone_from(&now.warnings);
+        stands.deployment.clone_from(&now.deployment);
+        stands.machine.clone_from(&now.machine);
+        stands.gate = None;
+        Some(stands)
     }
 
-    /// Writes the record, as a whole or not at all, to the first place that takes it. What does not
-    /// is said. Only that of a refusal is synced to disk: the next boot decides by it. A node that
-    /// goes on must not wait for the disk, and the kernel writes the record long before a rebase
-    /// reboots it.
-    pub(crate) fn save(
-        &self,
-        root: &Root,
-        refusal: Option<&Verdict>,
-        is_synced: bool,
-        lost: &mut Vec<String>,
-    ) {
-        for file in std::iter::once(RECORD_PATH).chain(RECORD_PATHS_BESIDE) {
-            let kept_with_it = refusal.filter(|_| file != RECORD_PATH);
-            let record = Self {
-                refusal: kept_with_it.cloned().map(Box::new),
-                ..self.clone()
-            };
-            let saved = json(file, &record).and_then(|json| match is_synced {
-                true => root.write(file, &json, 0o644),
+    /// Writes it to /etc, else to /run. A whole record is only replaced by a synced one: `is_synced`.
+    /// Returns what was in the way.
+    pub(crate) fn save(&mut self, root: &Root, is_synced: bool) -> Vec<FileError> {
+        let (mut errors, before) = (Vec::new(), self.file);
+        for file in [RECORD_PATH, RUN_RECORD_PATH] {
+            self.file = file;
+            let saved = json(file, self).and_then(|json| match is_synced {
+                true => root.write_synced(file, &json, 0o644),
                 false => root.write_soon(file, &json, 0o644),
             });
             match saved {
-                Ok(()) if file == RECORD_PATH => return,
                 Ok(()) => {
-                    return lost.push(format!("the record of this first run is in {file} instead"));
+                    if before != file && file == RECORD_PATH {
+                        errors.extend(root.remove(before).err());
+                    }
+                    break;
                 }
-                Err(error) => lost.push(error.to_string()),
+                Err(error) => errors.push(error),
             }
         }
+        errors
     }
+}
 
-    /// The record of a run that found none; `None` where this installation has one. One that it
-    /// made is not replaced, even if it is damaged: a record made after the rebase would say that
-    /// there was no rebase. What is left out, because it cannot be read, is said in `lost`.
-    pub(crate) fn of_first_run(
-        node: &Node<'_>,
-        facts: &Facts,
-        lost: &mut Vec<String>,
-    ) -> Option<Self> {
-        if node.has_record() {
-            return None;
-        }
-        let mut record = Self::new(facts, node);
-        // On a later boot it may be this installation's own, and the node has joined.
-        let is_own = !node.installation.is_new && is_certified(node.root, None).unwrap_or(true);
-        if !is_own {
-            let certificate = node.root.version(CERTIFICATE);
-            record.earlier_certificate = certificate.unwrap_or_else(|error| {
-                lost.push(error.to_string());
-                None
-            });
-        }
-        Some(record)
-    }
+/// A policy or target that cannot be read: only an earlier refusal can hold then.
+pub(crate) fn is_unreadable(facts: &Facts) -> bool {
+    matches!(facts.policy, PolicyInput::Invalid { .. }) || facts.target == TargetInput::Unreadable
+}
+
+/// The gate's error in a refusal that was recorded by a run that did not come to its end.
+const CUT_OFF: &str = "the run that decided this was cut off";
+
+/// Decides about a node.
+pub(crate) fn decide(node: &Node<'_>, facts: &Facts) -> Verdict {
+    let now = crate::verdict::decide(facts);
+    let record = node.record();
+    record
+        .and_then(|record| record.standing(&now, facts))
+        .unwrap_or(now)
 }
 
 /// This boot's verdict, for the report, for scripts and people.
@@ -437,39 +364,43 @@ pub(crate) const UNTOLD_VERDICT_PATH: &str = "/var/lib/skewguard/untold-verdict.
 /// The largest verdict that is read back, in bytes.
 pub(crate) const VERDICT_MAX: u64 = 256 << 10;
 
-/// Reads one of the verdict files; `None` where there is none.
+/// Reads one of the verdict files; `None` where there is none, or where it is of another
+/// installation than this: /var may be older.
 ///
 /// # Errors
 /// It cannot be read or is no verdict.
-pub(crate) fn load_verdict(root: &Root, path: &str) -> Result<Option<Verdict>, FileError> {
+pub(crate) fn load_verdict(
+    root: &Root,
+    path: &str,
+    installation: Option<&str>,
+) -> Result<Option<Verdict>, FileError> {
     let Some(bytes) = root.read(path, VERDICT_MAX)? else {
         return Ok(None);
     };
-    let verdict = json::read(&bytes);
-    let verdict = verdict.map_err(|error| FileError::json(path, "is not a verdict", &error));
-    verdict.map(Some)
+    let verdict: Result<Verdict, _> = json::read(&bytes);
+    let mut verdict = verdict.map_err(|error| FileError::json(path, "is not a verdict", &error))?;
+    let is_ours = verdict.installation.take().as_deref() == installation;
+    Ok(is_ours.then_some(verdict))
 }
 
-/// Writes one of the verdict files, as a whole or not at all. Only a refusal is synced to disk: a
+/// Writes one of the verdict files, as a whole or not at all. A refusal in /var is synced to disk: a
 /// node that goes on must not wait for the disk.
 ///
 /// # Errors
 /// It cannot be written; the old file is untouched.
-pub(crate) fn save_verdict(root: &Root, path: &str, verdict: &Verdict) -> Result<(), FileError> {
-    if verdict.blocks() {
-        root.write(path, &json(path, verdict)?, 0o644)
-    } else {
-        save_verdict_soon(root, path, verdict)
-    }
-}
-
-/// [`save_verdict`] without a sync.
-pub(crate) fn save_verdict_soon(
+pub(crate) fn save_verdict(
     root: &Root,
     path: &str,
     verdict: &Verdict,
+    installation: Option<&str>,
 ) -> Result<(), FileError> {
-    root.write_soon(path, &json(path, verdict)?, 0o644)
+    let mut verdict = verdict.clone();
+    verdict.installation = installation.map(str::to_owned);
+    let json = json(path, &verdict)?;
+    match verdict.blocks() {
+        true => root.write(path, &json, 0o644),
+        false => root.write_soon(path, &json, 0o644),
+    }
 }
 
 fn json(path: &str, value: &impl Serialize) -> Result<Vec<u8>, FileError> {

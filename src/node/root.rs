@@ -185,18 +185,16 @@ impl Root {
         }))
     }
 
-    /// The version of a file `path` is: inode, size, and time of its last change in content
-    /// (`st_mtim`, inode(7)), which a new label does not touch. `None` where it does not exist.
-    pub(crate) fn version(&self, path: &str) -> Result<Option<String>, FileError> {
-        Ok(self.stat(path)?.map(|stat| {
-            let FileStat {
-                st_ino, st_size, ..
-            } = stat;
-            format!(
-                "{st_ino}:{st_size}:{}.{:09}",
-                stat.st_mtime, stat.st_mtime_nsec
-            )
-        }))
+    /// The file system of `path`; `None` where that does not exist.
+    pub(super) fn device(&self, path: &str) -> Result<Option<u64>, FileError> {
+        Ok(self.stat(path)?.map(|stat| stat.st_dev))
+    }
+
+    /// Syncs a directory.
+    pub(super) fn sync_dir(&self, path: &str) -> Result<(), Problem> {
+        let dir = self.find(path, OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
+        let dir = dir.ok_or(Problem::Io(Errno::ENOENT.into()))?;
+        Ok(File::from(dir).sync_all()?)
     }
 
     /// The target of the symlink at `path`; `None` where there is no symlink. Symlinks on the way

@@ -4,8 +4,8 @@ use super::cmdline::{self, Cmdline};
 use super::deployment::{self, Booted, same_digest};
 use super::image::OsRelease;
 use super::installation::Installation;
-use super::record::is_certified;
-use super::{FileError, Record, Root};
+use super::joined::{self, Joined};
+use super::{FileError, Record, Root, sha256_hex};
 use crate::verdict::{Override, TargetInput};
 
 /// A node as a command knows it: read once, and handed down. Taken under the lock where there is
@@ -19,10 +19,8 @@ pub(crate) struct Node<'a> {
     pub(super) installation: Installation,
     /// The record of this installation's first run.
     record: Option<Record>,
-    /// An earlier installation left one, and so whatever else is in our folder under /var.
-    pub(crate) has_foreign_record: bool,
-    /// This installation's record is damaged.
-    is_damaged: bool,
+    /// /etc has a whole one of an earlier boot, and the installation begins anew.
+    pub(crate) has_whole_record: bool,
     pub(super) booted: Option<Booted>,
     pub(super) doubts: Doubts,
 }
@@ -58,39 +56,28 @@ impl<'a> Node<'a> {
         doubts.is_open |= line.ostree_is_lost || os_release.is_lost;
         let r#override = cmdline::override_in_force(root, &line, &mut doubts.warnings);
         let installation = Installation::read(root, &line, &mut doubts.warnings);
-        let record = Record::load(root);
-        let is_damaged = record.is_err() && !installation.is_new;
-        let found = if installation.is_new {
-            // An earlier installation left it, or it was made on this boot. A damaged one is no
-            // evidence.
-            record.ok().flatten()
-        } else {
-            doubts.or_default(record)
-        };
+        let (record, has_whole_record) = Record::find(
+            root,
+            installation.boot_id.as_deref(),
+            installation.is_new,
+            &mut doubts,
+        );
         let ostree = line.ostree.as_deref();
         let booted = ostree.map(|ostree| deployment::find(root, ostree));
         let mut booted = doubts.or_default(booted.transpose()).flatten();
         let origin = booted.as_mut().map(|booted| booted.read_origin(root));
         doubts.or_default(origin.transpose());
-        let has_found = found.is_some();
-        let record = found.filter(|record| record.is_of(root, &installation, booted.as_ref()));
         Self {
             root,
             line,
             os_release,
             r#override,
             installation,
-            has_foreign_record: has_found && record.is_none(),
+            has_whole_record,
             record,
-            is_damaged,
             booted,
             doubts,
         }
-    }
-
-    /// This installation has a record, which may be damaged.
-    pub(crate) fn has_record(&self) -> bool {
-        self.is_damaged || self.record.is_some()
     }
 
     /// The record of this installation's first run.
@@ -103,10 +90,21 @@ impl<'a> Node<'a> {
         self.installation.is_new
     }
 
-    /// machine-id(5), as [`super::identity::Identity`] has it.
-    pub(crate) fn machine_id(&self) -> &str {
-        let id = self.installation.machine_id.as_deref();
-        id.filter(|id| id.len() == 32).unwrap_or_default()
+    /// Id of the installation: the boot of its record, or what one node always has if /etc takes
+    /// none.
+    pub(crate) fn installation_id(&self) -> String {
+        self.id_by(self.record())
+    }
+
+    /// The same, by the record that this run has made.
+    pub(crate) fn id_by(&self, record: Option<&Record>) -> String {
+        let by_machine = || {
+            let id = self.installation.machine_id.as_deref().unwrap_or_default();
+            sha256_hex(format!("skewguard.dev/installation\n{id}").as_bytes())
+        };
+        record
+            .and_then(Record::id)
+            .map_or_else(by_machine, str::to_owned)
     }
 
     /// The booted deployment was made from this target.
@@ -119,9 +117,13 @@ impl<'a> Node<'a> {
         pair.is_some_and(|(target, reference)| same_digest(&reference, target))
     }
 
-    /// Looks for a certificate of the kubelet that is not of an earlier installation, which kept
-    /// /var. If that cannot be found out, it has one.
-    pub(crate) fn has_certificate(&self) -> bool {
-        is_certified(self.root, self.record()).unwrap_or(true)
+    /// Looks if the node has joined in this installation.
+    pub(crate) fn joined(&self) -> Joined {
+        joined::find(self)
+    }
+
+    /// The node has joined in this installation, for all that is known.
+    pub(crate) fn has_joined(&self) -> bool {
+        self.joined() == Joined::Yes
     }
 }

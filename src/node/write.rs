@@ -57,6 +57,18 @@ impl Root {
         }
     }
 
+    /// [`Root::write`], and syncs the directory: after a power cut the file is the new one.
+    pub(crate) fn write_synced(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        mode: mode_t,
+    ) -> Result<(), FileError> {
+        self.write(path, bytes, mode)?;
+        self.sync_dir(split(path).0)
+            .map_err(|error| FileError::new(path, error))
+    }
+
     /// [`Root::write`] without fsync: the kernel decides when the file reaches the disk, and a
     /// power cut before that may leave it empty.
     pub(crate) fn write_soon(

@@ -1,14 +1,10 @@
 //! The record of deliveries: kept in `/var/lib/skewguard`, so that later boots do not repeat them.
 
-use super::names::hex16;
-use super::random;
 use super::stall::FirstBoot;
 use crate::API_VERSION;
 use crate::json;
-use crate::node::{FileError, Record, Root};
-pub(crate) use crate::node::{INSTALLATION_PATH, STATE_PATH};
+use crate::node::{FileError, Root, STATE_PATH};
 use crate::text::bounded;
-use crate::text::hex;
 use serde::{Deserialize, Serialize};
 
 /// Largest state file that is read, in bytes; a full one has about 4 KiB.
@@ -39,10 +35,9 @@ pub(crate) struct Ledger {
     /// [`super::payload::Payload::failure_key`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) node_failure: Option<String>,
-    /// The boot of the installation's first run, as its record has it; absent in the state of an
-    /// older release.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    installation: Option<String>,
+    /// Id of the installation.
+    #[serde(default)]
+    installation: String,
     /// The progress of the first boot; absent before the first look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) first_boot: Option<FirstBoot>,
@@ -68,8 +63,8 @@ struct EventEntry {
 }
 
 impl Ledger {
-    /// An empty one, for the installation whose record this is.
-    pub(crate) fn new(record: Option<&Record>) -> Self {
+    /// An empty one, for this installation.
+    pub(crate) fn new(installation: &str) -> Self {
         let (api_version, kind) = (API_VERSION.to_owned(), "ReportState".to_owned());
         Self {
             api_version,
@@ -79,33 +74,23 @@ impl Ledger {
             node_patch: None,
             no_verdict_boot: None,
             node_failure: None,
-            installation: record.and_then(Record::first_boot_id).map(str::to_owned),
+            installation: installation.to_owned(),
             first_boot: None,
         }
     }
 
-    /// An earlier installation left it on a /var that could not be written to since.
-    fn is_of_an_earlier_installation(&self, record: Option<&Record>) -> bool {
-        match (&self.installation, record.and_then(Record::first_boot_id)) {
-            (Some(of), first) => Some(of.as_str()) != first,
-            (None, Some(_)) => record.is_some_and(|record| !record.is_in_var()),
-            (None, None) => false,
-        }
-    }
-
-    /// Reads the state; an empty one if there is none. After an error the caller goes on with an
+    /// Reads the state; an empty one if there is none of this installation: /var may be older. After an error the caller goes on with an
     /// empty one: things are sent again, and the server answers 409 to a name that it has.
-    pub(crate) fn load(root: &Root, record: Option<&Record>) -> Result<Self, FileError> {
-        let fresh = Self::new(record);
+    pub(crate) fn load(root: &Root, installation: &str) -> Result<Self, FileError> {
+        let fresh = Self::new(installation);
         let Some(text) = root.read_text(STATE_PATH, STATE_MAX)? else {
             return Ok(fresh);
         };
         let mut state: Self =
             json::read(text.as_bytes()).map_err(|error| FileError::content(STATE_PATH, error))?;
-        if state.is_of_an_earlier_installation(record) {
+        if state.installation != installation {
             return Ok(fresh);
         }
-        state.installation = fresh.installation;
         let surplus = state.reports.len().saturating_sub(REPORTS_MAX);
         state.reports.drain(..surplus);
         Ok(state)
@@ -159,44 +144,6 @@ impl Ledger {
             .filter(|event| hash_of(&event.report) == hash_of(report))
             .map(|event| event.at)
     }
-}
-
-/// The installation's random id, made at the first call and kept. If it cannot be kept (`/var` is
-/// read-only or full), it is a hash of machine-id(5), which is the same on the next boot, and the
-/// error is returned with it. Where /var could not hold the record either, what is there may be an
-/// earlier installation's: then it is a hash of the first boot's id.
-pub(crate) fn installation(
-    root: &Root,
-    record: Option<&Record>,
-    machine_id: Option<&str>,
-) -> (String, Option<FileError>) {
-    let beside = record.filter(|record| !record.is_in_var());
-    if let Some(first) = beside.and_then(Record::first_boot_id) {
-        return (hex16(&["skewguard.dev/installation\n", first]), None);
-    }
-    match kept_installation(root) {
-        Ok(id) => (id, None),
-        Err(problem) => (
-            hex16(&[
-                "skewguard.dev/installation\n",
-                machine_id.unwrap_or_default(),
-            ]),
-            Some(problem),
-        ),
-    }
-}
-
-fn kept_installation(root: &Root) -> Result<String, FileError> {
-    let is_id = |text: &str| text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    let kept = root
-        .read_text(INSTALLATION_PATH, 128)?
-        .map(|text| text.trim().to_owned());
-    if let Some(id) = kept.filter(|id| is_id(id)) {
-        return Ok(id);
-    }
-    let id = hex(&random::bytes::<16>().map_err(|error| FileError::new(random::SOURCE, error))?);
-    root.write(INSTALLATION_PATH, format!("{id}\n").as_bytes(), 0o600)?;
-    Ok(id)
 }
 
 /// The part of a report's name after the host.

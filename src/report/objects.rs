@@ -35,7 +35,7 @@ const LIST_BYTES_MAX: usize = 2048;
 /// The parts of a report. All text is printable and bounded already.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportInput<'a> {
-    /// The verdict that `enforce` left, read with [`super::situation::verdict`].
+    /// The verdict that `enforce` left, bounded by [`super::situation::bound`].
     pub verdict: &'a Verdict,
     /// The node's identity.
     pub identity: &'a Identity,

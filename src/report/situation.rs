@@ -4,14 +4,14 @@ use super::ledger::Ledger;
 use super::node_failure::CA_PATH;
 use super::objects::TEXT_MAX;
 use super::stall::HungBoot;
-use crate::json;
 use crate::node::{
-    BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Inputs, KEPT_VERDICT_PATH,
-    KUBELET_KUBECONFIG, LOCK_PATH, Node, RUN_VERDICT_PATH, Root, UNTOLD_VERDICT_PATH, VERDICT_MAX,
-    boot_time, facts, is_image_based, is_refused, is_renamed, lost_rebase,
+    BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Inputs, Joined,
+    KEPT_VERDICT_PATH, KUBELET_KUBECONFIG, LOCK_PATH, Node, RUN_VERDICT_PATH, Root,
+    UNTOLD_VERDICT_PATH, boot_time, decide, facts, is_image_based, is_refused, is_renamed,
+    load_verdict, lost_rebase,
 };
 use crate::text::bounded;
-use crate::verdict::{Verdict, decide};
+use crate::verdict::Verdict;
 use std::time::SystemTime;
 
 /// Longest short text in a verdict, in bytes: a version, a name, an image reference.
@@ -65,15 +65,19 @@ impl Moment {
 }
 
 /// Finds out what there is to report.
-pub(crate) fn read(root: &Root) -> LastRun {
-    match load(root, RUN_VERDICT_PATH) {
+pub(crate) fn read(node: &Node<'_>) -> LastRun {
+    let (root, id) = (node.root, node.installation_id());
+    let kept = || load(root, KEPT_VERDICT_PATH, Some(&id));
+    match load(root, RUN_VERDICT_PATH, None) {
         Ok(Some(observed)) => return LastRun::Verdict(Box::new(observed)),
         Ok(None) if !is_image_based(root) => return LastRun::NeverRan(None),
-        Ok(None) if was_first_boot(root) => return LastRun::NoVerdict(None),
+        Ok(None) if was_first_boot(node, kept().is_ok_and(|kept| kept.is_none())) => {
+            return LastRun::NoVerdict(None);
+        }
         Ok(None) => {}
         // The same was kept in /var, unless the run ended in between.
         Err(error) => {
-            return match load(root, KEPT_VERDICT_PATH) {
+            return match kept() {
                 Ok(Some(kept)) if is_since_the_lock(root, &kept) => {
                     LastRun::Verdict(Box::new(kept))
                 }
@@ -81,7 +85,7 @@ pub(crate) fn read(root: &Root) -> LastRun {
             };
         }
     }
-    match load(root, KEPT_VERDICT_PATH) {
+    match kept() {
         Ok(Some(observed)) => LastRun::Verdict(Box::new(observed)),
         Ok(None) => LastRun::NeverRan(None),
         Err(error) => LastRun::NeverRan(Some(error)),
@@ -90,7 +94,7 @@ pub(crate) fn read(root: &Root) -> LastRun {
 
 /// The error of this boot's verdict in /run, if it cannot be read.
 pub(crate) fn unreadable(root: &Root) -> Option<FileError> {
-    load(root, RUN_VERDICT_PATH).err()
+    load(root, RUN_VERDICT_PATH, None).err()
 }
 
 /// Compares a verdict's time with that of the lock, which `enforce` takes first and a boot empties.
@@ -99,8 +103,11 @@ fn is_since_the_lock(root: &Root, kept: &DatedVerdict) -> bool {
 }
 
 /// An earlier boot's verdict that is still to be told, if it can be read.
-pub(super) fn untold(root: &Root) -> Option<DatedVerdict> {
-    load(root, UNTOLD_VERDICT_PATH).ok().flatten()
+pub(super) fn untold(node: &Node<'_>) -> Option<DatedVerdict> {
+    let id = node.installation_id();
+    load(node.root, UNTOLD_VERDICT_PATH, Some(&id))
+        .ok()
+        .flatten()
 }
 
 /// Decides as `check` would now, for the label of a Node that has no verdict.
@@ -109,42 +116,34 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     if !is_image_based(root) {
         return None;
     }
-    let mut decided = decide(&facts(&Node::read(root), Inputs::default()).ok()?);
+    let node = Node::read(root);
+    let facts = facts(&node, Inputs::default()).ok()?;
     // Like a verdict that was read from a file.
-    decided.bound(WORD_MAX, TEXT_MAX);
-    Some(decided)
-}
-
-/// The node has joined in this installation: its kubelet has a certificate, or had one with which
-/// its Node was labelled. An admin may take the kubelet's certificates away to have it make new
-/// ones.
-pub(crate) fn has_joined(node: &Node<'_>, ledger: Option<&Ledger>) -> bool {
-    let is_labelled = ledger.is_some_and(|ledger| ledger.node_patch.is_some());
-    // On the first boot of an installation an earlier one may have left the ledger.
-    node.has_certificate() || is_labelled && !node.is_new() && is_renamed(node.root)
+    Some(bound(decide(&node, &facts)))
 }
 
 /// A first boot that hangs: what the report told of it last, or a rebase that took no effect.
 pub(crate) fn hangs(node: &Node<'_>, ledger: Option<&Ledger>) -> Option<HungBoot> {
-    if has_joined(node, ledger) {
+    if node.joined() != Joined::No {
         return None;
     }
     let told = ledger.and_then(|ledger| ledger.first_boot.as_ref());
-    let told = told.filter(|told| told.machine_id == node.machine_id());
     HungBoot::new(told, lost_rebase(node))
 }
 
 /// This boot's verdict, if it can be read.
 pub(crate) fn this_boots(root: &Root) -> Option<DatedVerdict> {
-    load(root, RUN_VERDICT_PATH).ok().flatten()
+    load(root, RUN_VERDICT_PATH, None).ok().flatten()
 }
 
-fn load(root: &Root, path: &str) -> Result<Option<DatedVerdict>, FileError> {
-    let Some(bytes) = root.read(path, VERDICT_MAX)? else {
+fn load(
+    root: &Root,
+    path: &str,
+    installation: Option<&str>,
+) -> Result<Option<DatedVerdict>, FileError> {
+    let Some(verdict) = load_verdict(root, path, installation)?.map(bound) else {
         return Ok(None);
     };
-    let verdict =
-        verdict(&bytes).map_err(|error| FileError::json(path, "is not a verdict", &error))?;
     if !crate::policy::is_our_group(&verdict.api_version) {
         return Err(FileError::content(
             path,
@@ -155,15 +154,10 @@ fn load(root: &Root, path: &str) -> Result<Option<DatedVerdict>, FileError> {
     Ok(Some(DatedVerdict { verdict, at }))
 }
 
-/// Reads a verdict. Somebody else may have written it, so every text in it is made printable and
-/// bounded.
-///
-/// # Errors
-/// It is not a verdict.
-pub(crate) fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
-    let mut verdict: Verdict = json::read(json)?;
+/// Bounds a verdict. Somebody else may have written it, so every text in it is made printable, too.
+pub(crate) fn bound(mut verdict: Verdict) -> Verdict {
     verdict.bound(WORD_MAX, TEXT_MAX);
-    Ok(verdict)
+    verdict
 }
 
 /// This boot is or began as a first boot, so that `skewguard.service` had to run: the
@@ -173,7 +167,8 @@ pub(crate) fn verdict(json: &[u8]) -> Result<Verdict, serde_json::Error> {
 /// An OS update copies /etc, with the renamed config, moments before its reboot. If the clock is
 /// behind after the reboot, or was so when the kernel started, the copy seems to be newer than the
 /// boot. So a node with an earlier verdict, or that has joined, counts as past its first boot.
-fn was_first_boot(root: &Root) -> bool {
+fn was_first_boot(node: &Node<'_>, has_no_verdict: bool) -> bool {
+    let root = node.root;
     if root.exists(ENCAPSULATED_PATH).unwrap_or(false) {
         return true;
     }
@@ -181,10 +176,9 @@ fn was_first_boot(root: &Root) -> bool {
     else {
         return false;
     };
-    let had_verdict = root.exists(KEPT_VERDICT_PATH).unwrap_or(false);
     let had_joined =
         matches!(root.changed(KUBELET_KUBECONFIG), Ok(Some(joined)) if joined <= changed);
-    changed >= booted && !had_verdict && !had_joined && !Node::read(root).has_certificate()
+    changed >= booted && has_no_verdict && !had_joined && node.joined() == Joined::No
 }
 
 /// This boot's id (proc_sys_kernel(5)); `unknown` where it cannot be read.

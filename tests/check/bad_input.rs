@@ -13,7 +13,7 @@ const ALEPH: &str = "sysroot/.aleph-version.json";
 const ENCAPSULATED: &str = "etc/ignition-machine-config-encapsulated.json";
 const SERVED: &str = "etc/mcs-machine-config-content.json";
 const POLICY: &str = "etc/skewguard/policy.json";
-const RECORD: &str = "var/lib/skewguard/boot-image.json";
+const RECORD: &str = "etc/skewguard/boot-image.json";
 const OS_RELEASE: &str = "usr/lib/os-release";
 const CMDLINE: &str = "proc/cmdline";
 const OVERRIDE: &str = "run/skewguard/override";
@@ -86,7 +86,7 @@ fn good_node(dir: &Path) {
         (
             RECORD,
             "{\"apiVersion\":\"skewguard.dev/v1alpha1\",\"kind\":\"BootImageRecord\",\"version\":\"418.94.202511191518-0\",\
-             \"ostree\":\"/ostree/boot.1/rhcos/b007000000000000000000000000000000000000000000000000000000000000/0\"}",
+             \"deployment\":\"c0ffee0000000000000000000000000000000000000000000000000000000000.0\",\"base\":\"x\"}",
         ),
         (OVERRIDE, "enforce\n"),
     ] {

@@ -117,9 +117,9 @@ fn the_action_says_why_a_refusal_does_not_block() {
     let ours = "skewguard.dev/v1alpha1";
     let nothing: fn(&Path) = |_| {};
     let damaged: fn(&Path) = |root| {
-        std::fs::create_dir_all(root.join("var/lib/skewguard/boot-image.json")).expect("made");
+        std::fs::create_dir_all(root.join("etc/skewguard/boot-image.json")).expect("made");
     };
-    let joined: fn(&Path) = |root| {
+    let may_have_joined: fn(&Path) = |root| {
         let pki = root.join("var/lib/kubelet/pki");
         std::fs::create_dir_all(&pki).expect("made");
         std::fs::write(pki.join("kubelet-client-current.pem"), "").expect("written");
@@ -152,8 +152,8 @@ fn the_action_says_why_a_refusal_does_not_block() {
             ours,
             "Enforce",
             "",
-            joined,
-            "Proceed: the first boot is over",
+            may_have_joined,
+            "Proceed: the node may have joined already",
         ),
         (
             ours,

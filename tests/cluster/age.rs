@@ -1,21 +1,18 @@
 //! Agents of different age on one node: an update between two boots, or in the middle of one, and
 //! its rollback.
 //!
-//! By default the earlier agent is represented by the files that it left: `tests/data/kept` has
-//! them, by commit. `tests/age COMMIT` builds the agent of a commit and lets it and this one take
-//! each other's nodes over, in both directions.
+//! `tests/age COMMIT` builds the agent of a commit and lets it and this one take each other's nodes
+//! over, in both directions.
 
-use crate::cluster::attack::{EVENTS, REPORTS, create};
-use crate::cluster::target::{Cluster, bootstrap};
+use crate::cluster::target::bootstrap;
 use crate::support::apiserver::{ApiServer, Options};
 use serde_json::{Value, json};
-use skewguard_admin::cli::{Exit, Io};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The nodes that are kept, and the exit status of `check` and `enforce` on each.
+/// The nodes, and the exit status of `check` and `enforce` on each.
 const NODES: [(&str, i32); 3] = [
     ("rhcos-4.12-refused", 3),
     ("rhcos-4.12-warn", 0),
@@ -24,24 +21,6 @@ const NODES: [(&str, i32); 3] = [
 
 const CONFIG: &str = "etc/ignition-machine-config-encapsulated.json";
 const STAMP: &str = "run/skewguard/refused";
-
-fn kept() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/kept")
-}
-
-/// The folders of the commits that are kept, and their names.
-fn commits() -> Vec<(String, PathBuf)> {
-    let folders = fs::read_dir(kept())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir());
-    let mut commits: Vec<_> = folders
-        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
-        .collect();
-    commits.sort();
-    assert!(commits.len() >= 2, "{commits:?}");
-    commits
-}
 
 /// Lays `from` over `to`, symlinks as they are. What comes later is newer: an agent's record is
 /// younger than the config that Ignition wrote.
@@ -68,7 +47,8 @@ impl Node {
         let node = Self {
             dir: tempfile::tempdir().unwrap(),
         };
-        lay_over(&kept().join("../../trees").join(tree), node.dir.path());
+        let trees = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trees");
+        lay_over(&trees.join(tree), node.dir.path());
         node.write("etc/hostname", "worker-3\n");
         node.write("etc/machine-id", "0123456789abcdef0123456789abcdef\n");
         node.write(
@@ -289,59 +269,6 @@ fn takes_over_each(all: Vec<(String, Agent, &str, i32, PathBuf)>) {
     );
 }
 
-#[test]
-fn what_every_earlier_agent_left_is_taken_over() {
-    let all = commits().into_iter().flat_map(|(commit, folder)| {
-        NODES.map(|(tree, code)| {
-            (
-                commit.clone(),
-                Agent::ours(),
-                tree,
-                code,
-                folder.join(tree).join("node"),
-            )
-        })
-    });
-    takes_over_each(all.collect());
-}
-
-/// The policy that an earlier agent's `policy init` wrote, read by a node and by lint today.
-#[test]
-fn the_policies_of_every_earlier_agent_are_read() {
-    for (commit, folder) in commits() {
-        let (node, policy) = (Node::new("rhcos-4.12-refused"), folder.join("policy.json"));
-        let policy = policy.to_str().unwrap();
-        let output = Agent::ours().run(&node, &["check", "--policy", policy, "--output", "json"]);
-        let verdict: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(
-            (
-                &verdict["verdict"],
-                &verdict["action"],
-                &verdict["letThrough"]
-            ),
-            (&json!("Refused"), &json!("Proceed"), &json!("Mode")),
-            "{commit}"
-        );
-        assert_eq!(verdict["warnings"], json!([]), "{commit}");
-        let (lint, said) = by_admin(&["policy", "lint", policy]);
-        assert_eq!(lint, Exit::Done, "{commit}: {said}");
-    }
-}
-
-/// Runs a command of this tree's admins: its outcome and what it prints.
-fn by_admin(args: &[&str]) -> (Exit, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let args = ["oc skewguard"].iter().chain(args).map(Into::into);
-    let exit = skewguard_admin::cli::run(
-        args,
-        &mut Io {
-            out: &mut out,
-            err: &mut err,
-        },
-    );
-    (exit, String::from_utf8(out).unwrap())
-}
-
 /// Changes a JSON file.
 fn edit(path: &Path, change: impl Fn(&mut Value)) {
     let mut value = serde_json::from_slice(
@@ -357,11 +284,9 @@ fn edit(path: &Path, change: impl Fn(&mut Value)) {
 #[test]
 fn what_a_later_agent_left_is_taken_over() {
     let later = tempfile::tempdir().unwrap();
-    let newest = kept().join("e9bb596");
+    leave_each(&Agent::ours(), later.path());
     for (tree, _) in NODES {
         let node = later.path().join(tree).join("node");
-        fs::create_dir_all(&node).unwrap();
-        lay_over(&newest.join(tree).join("node"), &node);
         for path in [
             "run/skewguard/verdict.json",
             "var/lib/skewguard/verdict.json",
@@ -375,7 +300,7 @@ fn what_a_later_agent_left_is_taken_over() {
                 verdict["since"] = json!(["2030-01-01"]);
             });
         }
-        edit(&node.join("var/lib/skewguard/boot-image.json"), |record| {
+        edit(&node.join("etc/skewguard/boot-image.json"), |record| {
             record["apiVersion"] = json!("skewguard.dev/v1");
             record["firmware"] = json!([1, 2]);
         });
@@ -464,42 +389,17 @@ fn a_policy_of_a_later_release_is_obeyed_as_far_as_it_is_known() {
     }
 }
 
-/// Today's CRD accepts what an earlier agent sent, and drops no field of it.
-#[test]
-fn the_reports_and_events_of_every_earlier_agent_are_taken() {
-    let mut sent = 0;
-    for (commit, folder) in commits() {
-        for (tree, _) in NODES {
-            let cluster = Cluster::Test(Box::new(ApiServer::start(Options::default())));
-            for (file, path) in [("report.json", REPORTS), ("event.json", EVENTS)] {
-                let Ok(body) = fs::read(folder.join(tree).join(file)) else {
-                    continue;
-                };
-                let body: Value = serde_json::from_slice(&body).unwrap();
-                let (status, mut stored) = create(&cluster, path, &body);
-                assert_eq!(status, 201, "{commit}, {tree}, {file}: {stored}");
-                stored["metadata"] = body["metadata"].clone();
-                assert_eq!(stored, body, "{commit}, {tree}, {file}");
-                sent += 1;
-            }
-        }
-    }
-    assert!(sent >= 6, "{sent}");
-}
-
-/// Run by `tests/age`, which names an earlier agent in `SKEWGUARD_TEST_EARLIER`. With
-/// `SKEWGUARD_TEST_KEEP` what that one leaves is kept there.
+/// Run by `tests/age`, which names an earlier agent in `SKEWGUARD_TEST_EARLIER`.
 #[test]
 #[ignore = "needs an agent of an earlier commit: tests/age COMMIT"]
 fn an_earlier_agent_and_this_one_take_each_others_nodes_over() {
     let earlier = std::env::var_os("SKEWGUARD_TEST_EARLIER")
         .expect("SKEWGUARD_TEST_EARLIER names an earlier agent");
     let dir = tempfile::tempdir().unwrap();
-    let given = std::env::var_os("SKEWGUARD_TEST_KEEP").map(PathBuf::from);
     let earlier = || Agent(earlier.clone().into());
-    let keep = given.unwrap_or(dir.path().join("earlier"));
+    let older = dir.path().join("older");
     let newer = dir.path().join("newer");
-    leave_each(&earlier(), &keep);
+    leave_each(&earlier(), &older);
     leave_each(&Agent::ours(), &newer);
     let both = [
         ("the earlier after this one", false),
@@ -507,7 +407,7 @@ fn an_earlier_agent_and_this_one_take_each_others_nodes_over() {
     ]
     .into_iter()
     .flat_map(|(what, ours)| {
-        let left = if ours { &keep } else { &newer };
+        let left = if ours { &older } else { &newer };
         NODES.map(|(tree, code)| {
             let agent = if ours { Agent::ours() } else { earlier() };
             (
@@ -522,26 +422,13 @@ fn an_earlier_agent_and_this_one_take_each_others_nodes_over() {
     takes_over_each(both.collect());
 }
 
-/// What an agent leaves on each node, and what it sends.
+/// What an agent leaves on each node.
 fn leave_each(agent: &Agent, to: &Path) {
     std::thread::scope(|scope| {
         for (tree, code) in NODES {
             scope.spawn(move || leave(agent, tree, code, &to.join(tree)));
         }
     });
-    // Agents of earlier trees were the admin's program as well.
-    let policy = Command::new(&agent.0)
-        .args(["policy", "init"])
-        .output()
-        .unwrap();
-    let policy = match policy.status.code() {
-        Some(2) => by_admin(&["policy", "init"]).1.into_bytes(),
-        status => {
-            assert_eq!(status, Some(0));
-            policy.stdout
-        }
-    };
-    fs::write(to.join("policy.json"), policy).unwrap();
 }
 
 fn leave(agent: &Agent, tree: &str, code: i32, to: &Path) {
@@ -553,18 +440,6 @@ fn leave(agent: &Agent, tree: &str, code: i32, to: &Path) {
     let (status, said) = agent.code(&node, &["report", "--once"]);
     assert_eq!(status, Some(0), "{tree}: {said}");
     fs::create_dir_all(to).unwrap();
-    for seen in server.seen() {
-        let file = if seen.path.ends_with("/bootimagereports") {
-            "report.json"
-        } else {
-            "event.json"
-        };
-        fs::write(
-            to.join(file),
-            serde_json::to_vec_pretty(&seen.body).unwrap(),
-        )
-        .unwrap();
-    }
     // Only what is not in the sample tree.
     let (tree, made) = (Node::new(tree), to.join("node"));
     fs::remove_file(node.path("etc/kubernetes/kubeconfig")).unwrap();

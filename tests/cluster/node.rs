@@ -1,9 +1,11 @@
 //! A node's tree, and the agent run on it.
 
+use serde_json::{Value, json};
 use skewguard::transport::CURL;
 use skewguard::verdict::Verdict;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How the agent reaches the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,12 @@ impl Node {
             "proc/sys/kernel/random/boot_id",
             "7c1f6b1e-8f0a-4d5e-9d55-0a1b2c3d4e5f\n",
         );
+        // Each is an installation of its own.
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let record = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord",
+            "bootID": format!("{:016}{made:016}", std::process::id()) });
+        node.write("etc/skewguard/boot-image.json", &record.to_string());
         assert!(
             over == Over::Tls || std::path::Path::new(CURL).exists(),
             "{CURL} is missing; install the Debian package curl"
@@ -53,6 +61,14 @@ impl Node {
             if over == Over::Curl { "1\n" } else { "0\n" },
         );
         node
+    }
+
+    /// Writes a file of this installation below /var.
+    pub(crate) fn keep(&self, path: &str, mut kept: Value) {
+        let record = std::fs::read(self.path("etc/skewguard/boot-image.json")).unwrap();
+        let record: Value = serde_json::from_slice(&record).unwrap();
+        kept["installation"] = record["bootID"].clone();
+        self.write(path, &kept.to_string());
     }
 
     /// The verdict of a sample tree, refused and held.

@@ -140,7 +140,7 @@ fn stalled(server: &ApiServer, over: Over) -> Node {
     let annotation = "machineconfiguration.openshift.io/machineConfigServerURL";
     let state = json!({
         "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState",
-        "firstBoot": { "machineId": "0123456789abcdef0123456789abcdef", "total": 1790, "waited": 1790 },
+        "firstBoot": { "total": 1790, "waited": 1790 },
     });
     for (path, text) in [
         ("run/skewguard/verdict.json", &*verdict.to_string()),
@@ -153,10 +153,10 @@ fn stalled(server: &ApiServer, over: Over) -> Node {
             &json!({ annotation: server.url() }).to_string(),
         ),
         ("etc/ignition-machine-config-encapsulated.json", "{}"),
-        ("var/lib/skewguard/report-state.json", &state.to_string()),
     ] {
         node.write(path, text);
     }
+    node.keep("var/lib/skewguard/report-state.json", state);
     node
 }
 

@@ -134,9 +134,9 @@ fn a_run_without_a_verdict_is_seen(cluster: &Cluster, over: Over) {
 fn a_joined_node_is_labelled(cluster: &Cluster, over: Over, tree: &str) {
     let node = Node::new(&host("joined"), over);
     let verdict = verdict(tree);
-    node.write(
+    node.keep(
         "var/lib/skewguard/verdict.json",
-        &serde_json::to_string(&verdict).unwrap(),
+        serde_json::to_value(&verdict).unwrap(),
     );
     cluster.prepare(&node);
     let joined = cluster.join(&node);

@@ -1,19 +1,19 @@
 //! What becomes of a node in the boots that follow, and what must hold there.
 
 use super::node::{CONFIG, EARLIER_ID, Place, State, run};
-use super::{Image, Life, Sweep, World};
+use super::{Image, Life, Sweep, Var, World};
 use crate::support::apiserver::{ApiServer, BOOTSTRAP_TOKEN, Options};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::Ordering;
 
 /// A cluster that does not answer.
-pub(super) const NOBODY: &str = "apiVersion: v1\nkind: Config\nclusters:\n- cluster:\n    server: https://127.0.0.1:1\n  name: local\n\
+pub(crate) const NOBODY: &str = "apiVersion: v1\nkind: Config\nclusters:\n- cluster:\n    server: https://127.0.0.1:1\n  name: local\n\
     contexts:\n- context:\n    cluster: local\n    user: kubelet\n  name: kubelet\ncurrent-context: kubelet\nusers:\n- name: kubelet\n  user:\n    token: x\n";
 
 pub(super) const SPACE: &str = r#"{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Enforce","limits":[{"minimumOCPVersion":"4.13.0","minimumBootFreeMiB":100}]}"#;
 
-const PLEDGE: &str = "etc/skewguard/boot-image.json";
+const RECORD: &str = "etc/skewguard/boot-image.json";
 const LAST_BOOT: u32 = 4;
 
 fn answers(place: &Place, server: &ApiServer) {
@@ -90,7 +90,7 @@ impl Walk<'_> {
             messages == usize::from(held),
             &format!("{messages} messages, held: {held}"),
         );
-        self.is(!self.place.path(PLEDGE).exists(), "it is not finished");
+        self.is(self.place.path(RECORD).exists(), "there is no record");
         if held {
             self.is(
                 self.world.image != Image::Allowed,
@@ -114,10 +114,10 @@ impl Walk<'_> {
                 &format!("the server has {has}: {said}"),
             );
         }
-        let id = self.place.read("var/lib/skewguard/installation-id");
+        let state = self.place.read("var/lib/skewguard/report-state.json");
         self.is(
-            id.trim() != EARLIER_ID,
-            "it has the earlier installation's id",
+            !self.answers || !self.place.is_held() || !state.contains(EARLIER_ID),
+            "what it told is the earlier installation's",
         );
     }
 
@@ -129,8 +129,10 @@ impl Walk<'_> {
             let was_held = self.life.was_held;
             let held = self.decides();
             self.is(held || !was_held, "a refused node is let in");
+            // No run was on its first boot, and its config has no time: it may have joined.
+            let has_certificate = matches!(self.world.var, Var::Certificate | Var::Both);
             self.is(
-                held || self.world.image != Image::Old,
+                held || self.world.image != Image::Old || self.world.is_1970 && has_certificate,
                 "an old image is let in",
             );
             self.is(!held || !was_let_in, "a node that was let in is held");

@@ -4,8 +4,8 @@
 //! The truth is kept here, apart from the agent: whether a node was ever held, and what the server
 //! got. States that differ in nothing but temporary files are followed once.
 
-mod futures;
-mod node;
+pub(crate) mod futures;
+pub(crate) mod node;
 
 use super::{CHANGES, KILL, traced};
 use crate::support::world;
@@ -30,9 +30,8 @@ enum Image {
 enum Var {
     New,
     Certificate,
-    /// Its record, what it told the cluster, and its verdict; with the machine-id of now.
-    Record,
-    RecordOfAnotherMachine,
+    /// What it told the cluster, and its verdict.
+    Told,
     Both,
 }
 
@@ -47,13 +46,7 @@ struct World {
 fn worlds() -> Vec<World> {
     let mut worlds = Vec::new();
     for image in [Image::Old, Image::Small, Image::Allowed] {
-        for var in [
-            Var::New,
-            Var::Certificate,
-            Var::Record,
-            Var::RecordOfAnotherMachine,
-            Var::Both,
-        ] {
+        for var in [Var::New, Var::Certificate, Var::Told, Var::Both] {
             worlds.extend([false, true].map(|is_1970| World {
                 image,
                 var,

@@ -2,6 +2,7 @@
 
 use super::{Image, Var, World};
 use crate::faults::{files, is_temporary, skewguard};
+use crate::support::certificate::signed;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -9,27 +10,25 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(super) const CONFIG: &str = "etc/ignition-machine-config-encapsulated.json";
-pub(super) const CERTIFICATE: &str = "var/lib/kubelet/pki/kubelet-client-current.pem";
-const KUBELET: &str = "var/lib/kubelet";
+pub(crate) const CONFIG: &str = "etc/ignition-machine-config-encapsulated.json";
+pub(crate) const CERTIFICATE: &str = "var/lib/kubelet/pki/kubelet-client-current.pem";
 const MACHINE: &str = "0123456789abcdef0123456789abcdef";
-const ID: &str = "var/lib/skewguard/installation-id";
-/// Of the earlier installation. The tests' /dev/urandom gives zeros, and so this installation's is.
-pub(super) const EARLIER_ID: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+/// The id of the earlier installation.
+pub(super) const EARLIER_ID: &str = "99999999-1111-1111-1111-111111111111";
 
 /// A directory that a node runs in. Its /boot is a file system with 64 MiB.
-pub(super) struct Place {
+pub(crate) struct Place {
     root: PathBuf,
 }
 
 /// The files of a node that does not run.
 #[derive(Clone)]
-pub(super) struct State(PathBuf);
+pub(crate) struct State(pub(crate) PathBuf);
 
 static STATES: AtomicUsize = AtomicUsize::new(0);
 
 impl Place {
-    pub(super) fn new(dir: &Path, name: &str) -> Self {
+    pub(crate) fn new(dir: &Path, name: &str) -> Self {
         let root = dir.join(name);
         fs::create_dir_all(root.join("boot")).expect("made");
         let status = Command::new("mount")
@@ -37,18 +36,21 @@ impl Place {
             .arg(root.join("boot"))
             .status();
         assert!(status.expect("mount starts").success());
+        for folder in ["boot/ostree/rhcos-1", "boot/loader/entries/ostree-1.conf"] {
+            fs::create_dir_all(root.join(folder)).expect("made");
+        }
         Self { root }
     }
 
-    pub(super) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    pub(super) fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    fn clear(&self) {
+    pub(crate) fn clear(&self) {
         for entry in fs::read_dir(&self.root).expect("a directory") {
             let path = entry.expect("an entry").path();
             if path.is_symlink() || path.is_file() {
@@ -60,35 +62,35 @@ impl Place {
     }
 
     /// Makes this the node that runs here.
-    pub(super) fn load(&self, State(state): &State) {
+    pub(crate) fn load(&self, State(state): &State) {
         self.clear();
         copy(state, &self.root);
     }
 
-    pub(super) fn save(&self) -> State {
+    pub(crate) fn save(&self) -> State {
         let number = STATES.fetch_add(1, Ordering::Relaxed);
         let state = self.root.with_file_name(format!("state{number}"));
         copy(&self.root, &state);
         State(state)
     }
 
-    pub(super) fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         self.path("run/skewguard/refused").exists()
     }
 
-    pub(super) fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         let bytes = fs::read(self.path(path)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    pub(super) fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(path, text).expect("written");
     }
 
     /// What tells one state from another: all but times, and temporary files.
-    pub(super) fn fingerprint(&self) -> String {
+    pub(crate) fn fingerprint(&self) -> String {
         let mut text = String::new();
         for (path, bytes) in files(&self.root) {
             if !is_temporary(&path) && !path.starts_with("proc/") {
@@ -105,7 +107,7 @@ impl Place {
     }
 
     /// The next boot: /run is empty.
-    pub(super) fn reboot(&self, boot: u32) {
+    pub(crate) fn reboot(&self, boot: u32) {
         let _ = fs::remove_dir_all(self.path("run"));
         self.write("run/ostree-booted", "");
         let id = format!("{boot:08}-1111-1111-1111-111111111111\n");
@@ -118,12 +120,11 @@ impl Place {
     /// The kubelet has got a certificate.
     pub(super) fn join(&self) {
         let _ = fs::remove_file(self.path(CERTIFICATE));
-        self.write(CERTIFICATE, "issued to this installation\n");
+        self.write(CERTIFICATE, &signed(0));
     }
 }
 
-/// Files below the kubelet's directory are the same ones: a certificate is known by its inode.
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("made");
     for entry in fs::read_dir(from).expect("a directory") {
         let entry = entry.expect("an entry");
@@ -131,8 +132,6 @@ fn copy(from: &Path, to: &Path) {
         let target = to.join(entry.file_name());
         if kind.is_symlink() {
             symlink(fs::read_link(path).expect("a link"), target).expect("linked");
-        } else if kind.is_file() && path.to_string_lossy().contains(KUBELET) {
-            fs::hard_link(path, target).expect("linked");
         } else if kind.is_file() {
             fs::copy(&path, &target).expect("copied");
             let time = entry.metadata().and_then(|data| data.modified());
@@ -143,7 +142,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn set_time(path: &Path, time: SystemTime) {
+pub(crate) fn set_time(path: &Path, time: SystemTime) {
     let file = fs::File::options().write(true).open(path).expect("opened");
     file.set_modified(time).expect("set");
 }
@@ -170,19 +169,9 @@ pub(super) fn base(place: &Place, world: World) -> State {
         place.reboot(1);
     };
     let day = |days: u64| UNIX_EPOCH + Duration::from_secs(days * 24 * 60 * 60);
-    if matches!(
-        world.var,
-        Var::Record | Var::RecordOfAnotherMachine | Var::Both
-    ) {
+    if matches!(world.var, Var::Told | Var::Both) {
         fresh();
-        if world.var == Var::RecordOfAnotherMachine {
-            place.write("etc/machine-id", &"b".repeat(32));
-        }
-        place.write(
-            "proc/sys/kernel/random/boot_id",
-            "99999999-1111-1111-1111-111111111111",
-        );
-        place.write(ID, EARLIER_ID);
+        place.write("proc/sys/kernel/random/boot_id", EARLIER_ID);
         super::futures::tell(place);
         for name in fs::read_dir(place.path("var/lib/skewguard")).expect("what it left") {
             set_time(&name.expect("an entry").path(), day(20_200));
@@ -204,7 +193,7 @@ pub(super) fn base(place: &Place, world: World) -> State {
     // The message is in /etc, and so is not kept.
     let _ = fs::remove_file(place.path("var/lib/skewguard/issue.saved"));
     if matches!(world.var, Var::Certificate | Var::Both) {
-        place.write(CERTIFICATE, "of the earlier installation\n");
+        place.write(CERTIFICATE, &signed(400));
         set_time(&place.path(CERTIFICATE), day(20_250));
     }
     let now = SystemTime::now();

@@ -110,6 +110,19 @@ fn what_cannot_be_started_need_not_be_held() {
     }
 }
 
+/// Somebody renamed the unit that rebases: nobody says that the update is held, too.
+#[test]
+fn a_rebase_by_another_unit_is_a_doubt() {
+    let mut units = wiring_b();
+    units.remove("machine-config-daemon-firstboot.service");
+    let node = Node::new(Bus::start(), units, Behaviour::default());
+    let config = "/etc/ignition-machine-config-encapsulated.json";
+    node.root.write(config, b"{}", 0o644).expect("written");
+    let status = hold(&node.root, Some(&node.systemd));
+    let doubt = "machine-config-daemon-firstboot.service is not loaded, so it is not known what updates the OS, and that is not held";
+    assert_eq!((status.held, status.error.as_deref()), (true, Some(doubt)));
+}
+
 #[test]
 fn waits_for_a_systemd_that_comes_to_the_bus_late() {
     let node = Node::with(Behaviour {

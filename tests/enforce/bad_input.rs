@@ -14,7 +14,7 @@ const INPUTS: [&str; 8] = [
     "proc/cmdline",
     "run/skewguard/override",
     "sysroot/.coreos-aleph-version.json",
-    "var/lib/skewguard/boot-image.json",
+    "etc/skewguard/boot-image.json",
 ];
 
 type Break = (&'static str, fn(&Path));
@@ -91,7 +91,7 @@ fn a_node_that_has_left_its_boot_image_goes_on_though_that_cannot_be_read() {
         for input in [
             "etc/os-release",
             "proc/cmdline",
-            "var/lib/skewguard/boot-image.json",
+            "etc/skewguard/boot-image.json",
             ORIGIN,
         ] {
             for (way, break_it) in WAYS.iter().filter(|(way, _)| {
@@ -153,7 +153,7 @@ fn every_breakage(name: &str) {
             assert_eq!(node.is_stamped(), expected == Some(3), "{what}");
             assert_eq!(!node.held().is_empty(), expected == Some(3), "{what}");
             // The broken record stays as it is.
-            let _ = fs::remove_file(node.path("var/lib/skewguard/boot-image.json"));
+            let _ = fs::remove_file(node.path("etc/skewguard/boot-image.json"));
             assert_whole(&node.path(""), &what);
             let printable = |b: &u8| *b == b'\n' || (b' '..=b'~').contains(b);
             assert!(

@@ -4,12 +4,11 @@
 //! The mounts need a mount namespace of their own, with root rights inside and none outside.
 
 use crate::enforce::{ALLOWED, Node, REFUSED, sample, stderr};
+use crate::support::certificate::signed;
 use crate::support::world;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-
-const CERTIFICATE: &str = "var/lib/kubelet/pki/kubelet-client-current.pem";
 
 /// `boot N first|later` runs `enforce` as on that boot, and keeps the exit status and the verdict.
 const BOOTS: &str = r#"
@@ -68,11 +67,14 @@ fn the_space_in_boot_is_that_of_the_first_run() {
         &format!(
             "rm etc/mcs-machine-config-content.json; echo '{policy}' >etc/skewguard/policy.json
              mkdir boot; mount -t tmpfs -o size=16m tmpfs boot
+             mkdir -p boot/ostree/rhcos-1 boot/loader/entries; touch boot/loader/entries/1.conf
              boot 1 first
-             head -c 12582912 /dev/zero >boot/kernel
+             mkdir boot/ostree/rhcos-2; head -c 12582912 /dev/zero >boot/ostree/rhcos-2/kernel
              boot 2 later
-             rm var/lib/skewguard/boot-image.json; boot 3 later
-             rm var/lib/skewguard/boot-image.json; boot 4 first"
+             rm etc/skewguard/boot-image.json; boot 3 later
+             rm etc/skewguard/boot-image.json; boot 4 first
+             rm etc/skewguard/boot-image.json; rm -r boot/ostree/rhcos-2; head -c 12582912 /dev/zero >boot/ostree/rhcos-1/kernel; boot 5 first
+             rm boot/ostree/rhcos-1/kernel; boot 6 later"
         ),
     );
     let rule = |boot| {
@@ -87,103 +89,70 @@ fn the_space_in_boot_is_that_of_the_first_run() {
     assert_eq!(rule(1), (0, json!("Pass")));
     assert_eq!(rule(2), (0, json!("Pass")), "the record has what there was");
     assert_eq!(rule(3), (0, json!("NotEvaluated")), "nobody knows");
-    assert_eq!(rule(4), (3, json!("Fail")), "a first boot");
+    assert_eq!(
+        rule(4),
+        (0, json!("NotEvaluated")),
+        "a kernel is there without an entry"
+    );
+    assert_eq!(rule(5), (3, json!("Fail")), "a first boot");
+    assert_eq!(rule(6), (0, json!("Pass")), "room was made");
 }
 
-/// What an earlier installation left: its certificate, its record, what it told the cluster.
-const OLD_VAR: &str = r#"
-mkdir -p var/lib/kubelet/pki var/lib/skewguard
-echo of the earlier installation >var/lib/kubelet/pki/kubelet-client-current.pem
-touch -d 2024-01-01 var/lib/kubelet/pki/kubelet-client-current.pem
-echo '{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageRecord","version":"418.94.202501221327-0","ostree":"/ostree/boot.0/rhcos/a11ce/0","machineID":"0123456789abcdef0123456789abcdef","bootID":"99999999999999999999999999999999"}' >var/lib/skewguard/boot-image.json
-"#;
-
-/// Whether or not the record fits, and wherever it is, the old certificate lets nobody in.
+/// What an earlier installation left in /var, which takes nothing, and what of it the record says.
 #[test]
 fn a_kept_var_that_takes_nothing_does_not_let_a_refused_node_in() {
     let read_only = "mount --bind var var; mount -o remount,bind,ro var";
-    let full = "mkdir keep; cp -a var/. keep/; mount -t tmpfs -o size=64k,mode=755 tmpfs var; cp -a keep/. var/; head -c 100000 /dev/zero >var/fill 2>/dev/null || true";
-    for (fault, kept, words) in [
-        (
-            read_only,
-            "etc/skewguard/boot-image.json",
-            "Read-only file system",
-        ),
-        // Forgetting made room.
-        (full, "var/lib/skewguard/boot-image.json", ""),
-        (
-            &*format!(
-                "{full}; head -c 100000 /dev/zero >var/lib/skewguard/boot-image.json 2>/dev/null || true; rm -f var/lib/skewguard/*; head -c 100000 /dev/zero >var/fill2 2>/dev/null || true"
-            ),
-            "etc/skewguard/boot-image.json",
-            "No space left on device",
-        ),
-    ] {
+    let full = "mount -t tmpfs -o size=64k,mode=755 tmpfs var; mkdir -p var/lib/kubelet/pki; echo \"$PEM\" >var/lib/kubelet/pki/kubelet-client-current.pem; head -c 100000 /dev/zero >var/fill 2>/dev/null || true";
+    for fault in [read_only, full] {
         let boots = Boots::of(
             REFUSED,
             &format!(
-                "{OLD_VAR}{fault}\nboot 1 first\nls {kept} >&2\nboot 1 first\nboot 2 later\nboot 3 later"
+                "mkdir -p var/lib/kubelet/pki var/lib/skewguard; PEM='{}'
+                 echo \"$PEM\" >var/lib/kubelet/pki/kubelet-client-current.pem
+                 {fault}\nboot 1 first\nboot 1 first\nboot 2 later\nboot 3 later",
+                signed(0)
             ),
         );
         for boot in 1..=3 {
-            assert_eq!(
-                boots.status(boot),
-                3,
-                "{fault}: boot {boot}: {}",
-                boots.read(&format!("{boot}.err"))
-            );
+            let said = boots.read(&format!("{boot}.err"));
+            assert_eq!(boots.status(boot), 3, "{fault}: boot {boot}: {said}");
         }
-        let warnings = boots.verdict(2)["warnings"].to_string();
-        assert!(!warnings.contains("rebased since"), "{warnings}");
-        let said = boots.read("1.err");
-        assert!(said.contains(words), "{said}");
     }
 }
 
-/// Where neither /var nor /etc takes it, it is kept for this boot, and the next one has no evidence.
+/// Where /etc does not take it, it is kept for this boot, and the next one decides anew. The node is
+/// one node for the cluster.
 #[test]
 fn a_record_that_fits_nowhere_is_kept_for_this_boot_with_a_reason() {
     let boots = Boots::of(
         REFUSED,
-        &format!(
-            "{OLD_VAR}for dir in var etc/skewguard; do mount --bind $dir $dir; mount -o remount,bind,ro $dir; done
-             boot 1 first; cp run/skewguard/boot-image.json \"$AFTER/record\""
-        ),
+        "mount --bind etc/skewguard etc/skewguard; mount -o remount,bind,ro etc/skewguard
+         for n in 1 2; do
+             boot $n $([ $n = 1 ] && echo first || echo later)
+             cp run/skewguard/boot-image.json \"$AFTER/record-$n\"
+             cp var/lib/skewguard/verdict.json \"$AFTER/kept-$n\"
+         done",
     );
-    assert_eq!(boots.status(1), 3);
-    assert!(boots.read("record").contains("BootImageRecord"));
-    let verdict = boots.verdict(1);
-    let warnings: Vec<&str> = verdict["warnings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
-    let read_only = "Read-only file system (os error 30)";
-    assert_eq!(
-        warnings,
-        [
-            &*format!("/var/lib/skewguard/boot-image.json: {read_only}"),
-            &*format!("/etc/skewguard/boot-image.json: {read_only}"),
-            "the record of this first run is in /run/skewguard/boot-image.json instead",
-        ]
-    );
-}
-
-/// The first run was ended before it made a record. The config of this installation is newer than
-/// what is left of the earlier one.
-#[test]
-fn without_a_record_an_older_certificate_is_no_evidence() {
-    let boots = Boots::of(
-        REFUSED,
-        &format!(
-            "{OLD_VAR}rm var/lib/skewguard/*; touch etc/ignition-machine-config-encapsulated.json
-             boot 2 later
-             rm var/lib/skewguard/*
-             touch {CERTIFICATE}; boot 3 later"
-        ),
-    );
-    assert_eq!((boots.status(2), boots.status(3)), (3, 0));
+    let mut ids = Vec::new();
+    for boot in [1, 2] {
+        assert_eq!(boots.status(boot), 3);
+        assert!(
+            boots
+                .read(&format!("record-{boot}"))
+                .contains("BootImageRecord")
+        );
+        let kept: Value = serde_json::from_str(&boots.read(&format!("kept-{boot}"))).unwrap();
+        ids.push(kept["installation"].clone());
+        let verdict = boots.verdict(boot);
+        assert_eq!(
+            verdict["warnings"],
+            json!([
+                "/etc/skewguard/boot-image.json: Read-only file system (os error 30)",
+                "the record of the first run is in /run/skewguard/boot-image.json instead",
+            ])
+        );
+    }
+    assert!(ids[0].is_string() && ids[0] == ids[1], "{ids:?}");
 }
 
 fn write(node: &Node, path: &str, bytes: &[u8]) {

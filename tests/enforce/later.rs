@@ -232,6 +232,7 @@ fn the_message_goes_however_the_node_got_on() {
                 !path.starts_with("var/lib/skewguard/")
                     && !path.starts_with(CONFIG)
                     && path != "run/skewguard/lock"
+                    && path != "etc/skewguard/boot-image.json"
             });
             let expected: Vec<_> = before
                 .iter()
@@ -340,12 +341,9 @@ fn allow_takes_the_message_away_although_what_is_known_of_it_is_hidden() {
 fn a_node_that_has_joined_is_not_held_although_its_config_is_still_there() {
     let node = Node::new(REFUSED);
     let before = node.files()["etc/issue"].clone();
-    fs::create_dir_all(node.path("var/lib/kubelet/pki")).expect("made");
-    fs::write(
-        node.path("var/lib/kubelet/pki/kubelet-client-current.pem"),
-        "",
-    )
-    .expect("written");
+    fs::create_dir_all(node.path("etc/machine-config-daemon")).expect("made");
+    let annotations = "etc/machine-config-daemon/node-annotation.json.bak";
+    fs::write(node.path(annotations), "{}").expect("written");
     assert_eq!(node.run("enforce").status.code(), Some(0));
     assert!(!node.is_stamped());
     assert_eq!(node.held(), [""; 0]);
@@ -401,6 +399,7 @@ fn the_report_takes_away_a_message_that_the_first_boot_left() {
         let mut after = node.files();
         after.retain(|path, _| {
             !path.starts_with("var/lib/skewguard/")
+                && path != "etc/skewguard/boot-image.json"
                 && !path.starts_with(CONFIG)
                 && path != "run/skewguard/lock"
         });

@@ -7,12 +7,14 @@ mod first_boot;
 mod kept_var;
 mod later;
 mod live;
+mod oracle;
 mod order;
 mod race;
 mod rebased;
 mod reinstalled;
 mod status;
 mod unwritable;
+mod worlds;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -28,7 +30,7 @@ pub(crate) const ALLOWED: &str = "rhcos-4.18-allowed";
 pub(crate) const WARNED: &str = "rhcos-4.12-warn";
 
 /// What a run may leave on a node: these files, and drop-ins in `run/systemd/system`.
-pub(crate) const OURS: [&str; 13] = [
+pub(crate) const OURS: [&str; 12] = [
     "etc/issue",
     "etc/issue.d/zz-skewguard.issue",
     "etc/issue.skewguard-saved",
@@ -40,7 +42,6 @@ pub(crate) const OURS: [&str; 13] = [
     "run/skewguard/override",
     "run/skewguard/refused",
     "run/skewguard/verdict.json",
-    "var/lib/skewguard/boot-image.json",
     "var/lib/skewguard/issue.saved",
 ];
 

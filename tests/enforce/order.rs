@@ -30,9 +30,16 @@ fn a_refused_node_is_held_before_anything_is_written_to_var() {
         place.unwrap_or_else(|| panic!("nothing of {what}: {calls:#?}"))
     };
     assert!(place("\"refused\"") < place("/var/lib"), "{calls:#?}");
-    // The record is on the disk: the next boot decides by it.
-    let is_synced = |call: &String| call.contains("fsync(") && call.contains("boot-image.json");
-    assert!(calls.iter().any(is_synced), "{calls:#?}");
+    // The record is the first file on the disk, and its folder: the next boot decides by it.
+    let synced = calls.iter().filter(|call| call.contains("fsync("));
+    let synced: Vec<&String> = synced.filter(|call| !call.contains("/run/")).collect();
+    assert!(
+        synced[0].contains("etc/skewguard/.boot-image.json"),
+        "{synced:#?}"
+    );
+    assert!(synced[1].contains("etc/skewguard>"), "{synced:#?}");
+    let at = calls.iter().position(|call| call == synced[0]).unwrap();
+    assert!(at < place("/var/lib"), "{calls:#?}");
 }
 
 fn assert_waits_for_no_disk(node: &Node, what: &str) {
@@ -46,7 +53,7 @@ fn a_node_that_goes_on_waits_for_no_disk() {
     for tree in [ALLOWED, WARNED] {
         let node = Node::new(tree);
         assert_waits_for_no_disk(&node, tree);
-        assert!(node.path("var/lib/skewguard/boot-image.json").exists());
+        assert!(node.path("etc/skewguard/boot-image.json").exists());
         assert_eq!(node.path("etc/motd.d/skewguard").exists(), tree == WARNED);
     }
     // Refused, and on the next boot let in: the message is taken away.

@@ -5,15 +5,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
 
-const RECORD: &str = "var/lib/skewguard/boot-image.json";
-const CERTIFICATE: &str = "var/lib/kubelet/pki/kubelet-client-current.pem";
 const CMDLINE: &str = "proc/cmdline";
-/// What an earlier installation told the cluster, or had to tell it.
-const OF_THE_EARLIER: [&str; 3] = [
-    "installation-id",
-    "report-state.json",
-    "untold-verdict.json",
-];
 const BOOT: &str = "b007000000000000000000000000000000000000000000000000000000000000";
 const COMMIT: &str = "c0ffee0000000000000000000000000000000000000000000000000000000000";
 
@@ -35,114 +27,8 @@ fn boots(node: &Node, machine: char, boot: char, first: bool) {
     write(node, CMDLINE, &line);
 }
 
-/// A node that an earlier installation left with a record of another deployment, a certificate, and
-/// what it told the cluster.
-fn with_an_older_var() -> Node {
-    let node = Node::new(REFUSED);
-    let record = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord",
-        "version": "418.94.202501221327-0", "ostree": "/ostree/boot.0/rhcos/a11ce/0", "rhel": false });
-    write(&node, RECORD, &record.to_string());
-    write(&node, CERTIFICATE, "of the earlier installation");
-    write(&node, "var/lib/kubelet/kubeconfig", "");
-    for path in OF_THE_EARLIER {
-        write(&node, &format!("var/lib/skewguard/{path}"), "{}");
-    }
-    node
-}
-
 fn code(node: &Node) -> Option<i32> {
     node.run("enforce").status.code()
-}
-
-#[test]
-fn a_refused_node_is_held_after_a_reinstallation_that_kept_var() {
-    for damaged in [false, true] {
-        let node = with_an_older_var();
-        if damaged {
-            write(&node, RECORD, "{ damaged");
-        }
-        boots(&node, 'b', '1', true);
-        assert_eq!(code(&node), Some(3), "damaged: {damaged}");
-        let record = node.json(RECORD);
-        assert_eq!(
-            (&record["version"], &record["machineID"]),
-            (&json!("412.86.202303211731-0"), &json!("b".repeat(32)))
-        );
-        for path in OF_THE_EARLIER {
-            let path = format!("var/lib/skewguard/{path}");
-            assert!(
-                !node.path(&path).exists(),
-                "{path} is of the earlier installation"
-            );
-        }
-        // The same boot again, and the next one: the old certificate still is none.
-        for boot in ['1', '2'] {
-            boots(&node, 'b', boot, boot == '1');
-            assert_eq!(code(&node), Some(3), "boot {boot}");
-            assert_eq!(node.json(RECORD), record);
-        }
-    }
-}
-
-/// On KVM systemd can take the machine id from the machine's UUID, which a reinstallation does not
-/// change.
-#[test]
-fn a_reinstallation_with_the_same_machine_id_is_a_new_installation() {
-    let node = with_an_older_var();
-    boots(&node, 'b', '1', true);
-    assert_eq!(code(&node), Some(3));
-    write(&node, CERTIFICATE, "issued in the first installation");
-    boots(&node, 'b', '2', false);
-    assert_eq!(code(&node), Some(0), "it has joined");
-    boots(&node, 'b', '3', true);
-    assert_eq!(code(&node), Some(3), "reinstalled");
-    assert_eq!(node.json(RECORD)["bootID"], json!("3".repeat(32)));
-}
-
-#[test]
-fn a_node_that_joined_since_its_installation_is_never_held() {
-    // With the record of this installation, on its first boot and later.
-    for boot in ['1', '2'] {
-        let node = with_an_older_var();
-        boots(&node, 'b', '1', true);
-        assert_eq!(code(&node), Some(3));
-        write(&node, CERTIFICATE, "issued to this installation");
-        boots(&node, 'b', boot, boot == '1');
-        assert_eq!(code(&node), Some(0), "boot {boot}");
-    }
-    // With a record of an older release, with that of another machine id, and with none.
-    for record in [true, false] {
-        let node = with_an_older_var();
-        if !record {
-            fs::remove_file(node.path(RECORD)).expect("removed");
-        }
-        boots(&node, 'b', '2', false);
-        assert_eq!(code(&node), Some(0), "record: {record}");
-    }
-    let node = with_an_older_var();
-    boots(&node, 'a', '1', true);
-    code(&node);
-    write(&node, CERTIFICATE, "issued to this installation");
-    boots(&node, 'b', '2', false);
-    assert_eq!(code(&node), Some(0), "the machine id was changed by hand");
-    assert_eq!(code(&node), Some(0), "and again, with the new record");
-    // Two signs at once.
-    let node = Node::new(REFUSED);
-    fs::remove_file(node.path("etc/ignition-machine-config-encapsulated.json")).expect("removed");
-    write(&node, CERTIFICATE, "x");
-    write(&node, "var/lib/kubelet/kubeconfig", "x");
-    write(&node, "etc/machine-config-daemon/currentconfig", "{}");
-    let checked = node.run_with("check", &["--output", "json"]);
-    let verdict: Value = serde_json::from_slice(&checked.stdout).expect("a verdict");
-    assert_eq!(verdict["deployment"]["firstBootFinished"], true);
-}
-
-/// Daemons of some releases write it before the rebase, and again when they roll back.
-#[test]
-fn the_daemons_currentconfig_alone_does_not_let_a_node_in() {
-    let node = Node::new(REFUSED);
-    write(&node, "etc/machine-config-daemon/currentconfig", "{}");
-    assert_eq!(code(&node), Some(3));
 }
 
 /// `rpm-ostree kargs` and a rollback write the boot loader's configuration, and the links take
@@ -229,8 +115,8 @@ fn after_the_first_boot_the_policy_on_disk_counts() {
     fs::rename(node.path(config), node.path(&format!("{config}.bak"))).expect("renamed");
     write(
         &node,
-        "var/lib/kubelet/pki/kubelet-client-current.pem",
-        "joined",
+        "etc/machine-config-daemon/node-annotation.json.bak",
+        "{}",
     );
     let policy = node.read("etc/skewguard/policy.json").expect("a policy");
     write(

@@ -169,12 +169,8 @@ fn the_kept_verdict_stands_in_for_a_damaged_one() {
 fn a_node_that_has_joined_does_not_go_on_to_join() {
     for name in [REFUSED, WARNED, ALLOWED] {
         let node = Node::new(name);
-        std::fs::create_dir_all(node.path("var/lib/kubelet/pki")).unwrap();
-        std::fs::write(
-            node.path("var/lib/kubelet/pki/kubelet-client-current.pem"),
-            "",
-        )
-        .unwrap();
+        std::fs::create_dir_all(node.path("etc/machine-config-daemon")).unwrap();
+        std::fs::write(node.path(ANNOTATIONS), "{}").unwrap();
         assert_eq!(node.run("enforce").status.code(), Some(0));
         let (code, said) = status(&node);
         assert_eq!(code, Some(0));
@@ -193,11 +189,14 @@ fn a_node_that_was_labelled_has_joined() {
         ("", "this node goes on, but its first boot does not finish"),
     ] {
         let node = Node::new(ALLOWED);
+        std::fs::create_dir_all(node.path("proc/sys/kernel/random")).unwrap();
+        let id = "1".repeat(32);
+        std::fs::write(node.path("proc/sys/kernel/random/boot_id"), id).unwrap();
         node.run("enforce");
         std::fs::remove_dir_all(node.path("run/skewguard")).unwrap();
         let config = "etc/ignition-machine-config-encapsulated.json";
         std::fs::rename(node.path(config), node.path(&format!("{config}.bak"))).unwrap();
-        hangs(&node, MACHINE_ID, "");
+        hangs(&node, true, "");
         let path = node.path("var/lib/skewguard/report-state.json");
         let kept = std::fs::read_to_string(&path).unwrap();
         let kept = kept.replacen(r#""ReportState""#, &format!(r#""ReportState"{patch}"#), 1);
@@ -208,18 +207,20 @@ fn a_node_that_was_labelled_has_joined() {
     }
 }
 
-/// What the report has kept of a first boot of this machine that hangs.
-fn hangs(node: &Node, machine_id: &str, causes: &str) {
-    std::fs::write(node.path("etc/machine-id"), format!("{MACHINE_ID}\n")).unwrap();
+/// What the report has kept of a first boot that hangs, of this installation or another one.
+fn hangs(node: &Node, is_ours: bool, causes: &str) {
+    let kept = node.json("var/lib/skewguard/verdict.json");
+    let ours = kept["installation"].as_str().unwrap();
+    let id = if is_ours { ours } else { "another" };
     let state = format!(
-        r#"{{ "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState",
-             "firstBoot": {{ "machineId": "{machine_id}", "total": 2400, "waited": 2400,
+        r#"{{ "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState", "installation": "{id}",
+             "firstBoot": {{ "total": 2400, "waited": 2400,
                             "stall": {{ "phase": "Pull", "report": "worker-1-0123456789abcdef"{causes} }} }} }}"#
     );
     std::fs::write(node.path("var/lib/skewguard/report-state.json"), state).unwrap();
 }
 
-const MACHINE_ID: &str = "0123456789abcdef0123456789abcdef";
+const ANNOTATIONS: &str = "etc/machine-config-daemon/node-annotation.json.bak";
 
 #[test]
 fn a_first_boot_that_hangs_is_not_said_to_go_on_to_join() {
@@ -227,7 +228,7 @@ fn a_first_boot_that_hangs_is_not_said_to_go_on_to_join() {
     node.run("enforce");
     hangs(
         &node,
-        MACHINE_ID,
+        true,
         r#", "causes": ["Unreachable", "Unauthorized"]"#,
     );
     let (code, said) = status(&node);
@@ -249,7 +250,7 @@ Not held: this node goes on, but its first boot does not finish
 
     // An older agent kept no causes, a newer one may know more.
     for (causes, cause) in [("", "Unknown"), (r#", "causes": ["Gremlins"]"#, "Gremlins")] {
-        hangs(&node, MACHINE_ID, causes);
+        hangs(&node, true, causes);
         let said = status(&node).1;
         let line =
             format!("  first boot  phase Pull, cause {cause}: skewguard does not recognize it\n");
@@ -257,16 +258,15 @@ Not held: this node goes on, but its first boot does not finish
     }
 
     // Another machine's, and that of a node that has joined.
-    hangs(&node, &"f".repeat(32), "");
+    hangs(&node, false, "");
     assert!(
         status(&node)
             .1
             .starts_with("Not held: this node goes on to join\n")
     );
-    hangs(&node, MACHINE_ID, "");
-    std::fs::create_dir_all(node.path("var/lib/kubelet/pki")).unwrap();
-    let certificate = "var/lib/kubelet/pki/kubelet-client-current.pem";
-    std::fs::write(node.path(certificate), "new").unwrap();
+    hangs(&node, true, "");
+    std::fs::create_dir_all(node.path("etc/machine-config-daemon")).unwrap();
+    std::fs::write(node.path(ANNOTATIONS), "{}").unwrap();
     assert!(
         status(&node)
             .1

@@ -2,8 +2,8 @@
 
 use crate::inside::report::sample;
 use crate::inside::report::stage::{Arrived, Cluster, Log, Node, refused, status};
+use crate::node::STATE_PATH;
 use crate::report::answer::Channel;
-use crate::report::ledger::STATE_PATH;
 use crate::report::output::{ClusterKnows, Level};
 use crate::report::run::{End, Env, run};
 use crate::transport::{Failure, Response, TransportError};
@@ -599,7 +599,7 @@ async fn a_node_that_joined_after_a_refusal_tells_its_node_object_alone_that_it_
         let (node, log) = (Node::new(), Log::default());
         let mut verdict = sample::refused();
         verdict.gate.as_mut().unwrap().held = held;
-        node.write(
+        node.keep(
             "/var/lib/skewguard/verdict.json",
             &serde_json::to_string(&verdict).unwrap(),
         );
@@ -764,7 +764,7 @@ async fn an_update_of_the_os_is_no_first_boot() {
     let mut verdict = sample::refused();
     verdict.verdict = crate::verdict::Outcome::Allowed;
     verdict.action = crate::verdict::Action::Proceed;
-    checked.write(
+    checked.keep(
         "/var/lib/skewguard/verdict.json",
         &serde_json::to_string(&verdict).unwrap(),
     );
@@ -806,7 +806,7 @@ async fn a_node_that_has_joined_needs_no_verdict() {
     std::thread::sleep(Duration::from_millis(1100));
     for path in [
         "/var/lib/kubelet/kubeconfig",
-        "/var/lib/kubelet/pki/kubelet-client-current.pem",
+        "/etc/machine-config-daemon/node-annotation.json.bak",
     ] {
         node.write(path, "");
     }

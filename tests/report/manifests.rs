@@ -831,9 +831,9 @@ fn figures_of_the_documents() {
         "{megabytes}"
     );
     let kilobytes = |body: &Value| body.to_string().len() as f64 / 1000.0;
-    let kept = dir().join("../../tests/data/kept/e9bb596/rhcos-4.12-refused");
+    let folder = dir().join("../../tests/data/sent");
     let sent = |file: &str| {
-        serde_json::from_str(&std::fs::read_to_string(kept.join(file)).unwrap()).unwrap()
+        serde_json::from_str(&std::fs::read_to_string(folder.join(file)).unwrap()).unwrap()
     };
     let (report, event) = (
         kilobytes(&sent("report.json")),

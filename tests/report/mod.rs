@@ -6,7 +6,6 @@ mod certificate;
 mod driver;
 mod identities;
 mod identity;
-mod kept;
 mod ledger;
 mod manifests;
 mod names;

@@ -61,7 +61,7 @@ fn report(verdict: &Verdict, identity: &Identity, seconds: u64) -> Value {
 
 fn check(verdict: &Verdict, identity: &Identity, seconds: u64) {
     // The report reads the verdict from a file, and there makes its text printable and bounded.
-    let verdict = &situation::verdict(&serde_json::to_vec(verdict).unwrap()).unwrap();
+    let verdict = &situation::bound(verdict.clone());
     let mut report = report(verdict, identity, seconds);
     assert_eq!(META.errors(&report["metadata"]), NONE);
     assert_eq!(CRD.prune(&mut report), NONE);

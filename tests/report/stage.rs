@@ -222,6 +222,14 @@ impl Node {
         self.root.write(path, text.as_bytes(), 0o644).unwrap();
     }
 
+    /// Writes a file of this installation below /var.
+    pub(crate) fn keep(&self, path: &str, text: &str) {
+        let mut kept: Value = serde_json::from_str(text).unwrap();
+        let id = crate::node::Node::read(&self.root).installation_id();
+        kept["installation"] = id.into();
+        self.write(path, &kept.to_string());
+    }
+
     pub(crate) fn parts<'a>(
         &'a self,
         cluster: &Cluster,

@@ -8,10 +8,11 @@ use crate::report::stall::{
     Finding, Phase, Rebase, Unit, Units, Waiting, beside, to_ask, waits_for,
 };
 use crate::verdict::{Action, GateStatus, Outcome, Verdict};
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, UNIX_EPOCH};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -1057,14 +1058,10 @@ fn not_finalized() -> Node {
     let record = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord", "deployment": "c0ffee.0", "bootID": "boot-0" });
     for (path, text) in [
         (
-            "/var/lib/skewguard/verdict.json",
-            serde_json::to_string(&allowed(FIVE)).unwrap(),
-        ),
-        (
             "/etc/ignition-machine-config-encapsulated.json.bak",
             target.to_string(),
         ),
-        ("/var/lib/skewguard/boot-image.json", record.to_string()),
+        ("/etc/skewguard/boot-image.json", record.to_string()),
         (
             "/proc/cmdline",
             "ostree=/ostree/boot.1/rhcos/b007/0".to_owned(),
@@ -1080,7 +1077,16 @@ fn not_finalized() -> Node {
     std::fs::create_dir_all(&link).unwrap();
     let deployment = "../../../deploy/rhcos/deploy/c0ffee.0";
     std::os::unix::fs::symlink(deployment, link.join("0")).unwrap();
+    keep_verdict(&node);
     node
+}
+
+/// What the first run of this installation decided.
+fn keep_verdict(node: &Node) {
+    node.keep(
+        "/var/lib/skewguard/verdict.json",
+        &serde_json::to_string(&allowed(FIVE)).unwrap(),
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -1169,7 +1175,7 @@ async fn a_rebase_that_took_effect_or_may_have_is_waiting_to_join() {
         "a".repeat(64)
     );
     let origin_path = "/sysroot/ostree/deploy/rhcos/deploy/c0ffee.0.origin";
-    let record_path = "/var/lib/skewguard/boot-image.json";
+    let record_path = "/etc/skewguard/boot-image.json";
     for (path, text, what) in [
         (record_path, record("decade.0", "boot-0"), "rebased"),
         (
@@ -1184,6 +1190,7 @@ async fn a_rebase_that_took_effect_or_may_have_is_waiting_to_join() {
     ] {
         let (node, log) = (not_finalized(), Log::default());
         node.write(path, &text);
+        keep_verdict(&node);
         let cluster = Cluster::new(|_, _| status(201));
         let host = Host::new(&node, [IDLE, IDLE, RUNS, RUNS]);
         host.run(&cluster, &log, 20 * MINUTE).await;
@@ -1212,15 +1219,14 @@ async fn without_a_record_the_versions_tell_a_rebase_that_was_not_finalized() {
         ),
     ] {
         let (node, log) = (not_finalized(), Log::default());
-        node.root
-            .remove("/var/lib/skewguard/boot-image.json")
-            .unwrap();
+        node.root.remove("/etc/skewguard/boot-image.json").unwrap();
         node.write("/etc/os-release", release);
         node.write(
             "/sysroot/.coreos-aleph-version.json",
             r#"{ "version": "413.92.202305021736-0" }"#,
         );
         node.write(path, text);
+        keep_verdict(&node);
         let cluster = Cluster::new(|_, _| status(201));
         let host = Host::new(&node, [IDLE, IDLE, RUNS, RUNS]);
         host.run(&cluster, &log, 20 * MINUTE).await;
@@ -1306,7 +1312,7 @@ async fn the_time_of_an_earlier_installation_does_not_count() {
     node.write(
         "/var/lib/skewguard/report-state.json",
         r#"{ "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState",
-             "firstBoot": { "machineId": "ffffffffffffffffffffffffffffffff", "total": 90000, "waited": 90000 } }"#,
+             "installation": "another", "firstBoot": { "total": 90000, "waited": 90000 } }"#,
     );
     let (log, cluster) = (Log::default(), Cluster::new(|_, _| status(201)));
     let host = Host::new(&node, [WORKS, IDLE, IDLE, IDLE]);
@@ -1412,15 +1418,14 @@ async fn a_joined_node_whose_certificate_is_renewed_is_no_first_boot() {
         let (node, log) = (first_boot(&allowed(FIVE)), Log::default());
         node.root.remove(ENCAPSULATED).unwrap();
         node.root.remove("/run/skewguard/verdict.json").unwrap();
-        let verdict = serde_json::to_string(&allowed(FIVE)).unwrap();
-        node.write("/var/lib/skewguard/verdict.json", &verdict);
         for (path, text) in [
             ("/var/lib/skewguard/report-state.json", state(patch)),
-            ("/var/lib/skewguard/boot-image.json", record(boot)),
+            ("/etc/skewguard/boot-image.json", record(boot)),
         ] {
             node.write(path, &text.to_string());
         }
         node.write("/proc/cmdline", line);
+        keep_verdict(&node);
         let cluster = Cluster::new(|_, _| status(201));
         let host = Host::new(&node, [IDLE, IDLE, RUNS, RUNS]);
         host.run(&cluster, &log, 60 * MINUTE).await;
@@ -1434,18 +1439,13 @@ async fn a_joined_node_whose_certificate_is_renewed_is_no_first_boot() {
 #[tokio::test(start_paused = true)]
 async fn a_first_boot_on_the_var_of_an_earlier_installation_is_watched() {
     let node = first_boot(&allowed(FIVE));
-    node.write(CERTIFICATE, "old");
+    let certificate = include_str!("../data/certificates/kubelet.pem");
+    node.write(CERTIFICATE, certificate);
     node.write("/var/lib/kubelet/kubeconfig", "");
-    let meta = std::fs::metadata(node.dir.path().join(&CERTIFICATE[1..])).unwrap();
-    let version = format!(
-        "{}:{}:{}.{:09}",
-        meta.ino(),
-        meta.size(),
-        meta.mtime(),
-        meta.mtime_nsec()
-    );
-    let record = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord", "earlierCertificate": version });
-    node.write("/var/lib/skewguard/boot-image.json", &record.to_string());
+    let block = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
+    let record = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord",
+        "certificates": [crate::node::sha256_hex(&block)], "kubeletOnEtc": true });
+    node.write("/etc/skewguard/boot-image.json", &record.to_string());
     let (log, cluster) = (Log::default(), Cluster::new(|_, _| status(201)));
     *cluster.node.lock().unwrap() = Some("worker-0");
     let host = Host::new(&node, [WORKS, IDLE, IDLE, IDLE]);

@@ -19,7 +19,7 @@ fn switched_off() -> Node {
     (verdict.verdict, verdict.action) = (Outcome::Disabled, Action::Proceed);
     verdict.gate = None;
     let node = Node::with_verdict(&verdict);
-    node.write(UNTOLD_VERDICT_PATH, sample::REFUSED);
+    node.keep(UNTOLD_VERDICT_PATH, sample::REFUSED);
     node.write("/etc/kubernetes/kubeconfig", "");
     node
 }
@@ -75,8 +75,6 @@ async fn a_refusal_that_was_told_while_it_held_is_not_told_again() {
         let state =
             std::fs::read_to_string(node.dir.path().join("var/lib/skewguard/report-state.json"));
         next.write("/var/lib/skewguard/report-state.json", &state.unwrap());
-        let id = std::fs::read_to_string(node.dir.path().join("var/lib/skewguard/installation-id"));
-        next.write("/var/lib/skewguard/installation-id", &id.unwrap());
         next.run(&cluster, &log, HOUR).await;
         assert_eq!(cluster.paths(), [""; 0]);
         assert!(!is_kept(&next), "{reports}");

@@ -9,9 +9,8 @@ use crate::node::KUBELET_KUBECONFIG;
 use crate::node::STAMP_PATH;
 use crate::node::{
     ENCAPSULATED_PATH, KEPT_VERDICT_PATH, OVERRIDE_PATH, RECORD_PATH, RUN_VERDICT_PATH,
-    SERVED_PATH, UNTOLD_VERDICT_PATH,
+    SERVED_PATH, STATE_PATH, UNTOLD_VERDICT_PATH,
 };
-use crate::report::ledger::{INSTALLATION_PATH, STATE_PATH};
 use skewguard_admin::render::units;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -382,7 +381,6 @@ fn needs_of_the_agent() -> Vec<Need> {
         RECORD_PATH,
         STATE,
         STATE_PATH,
-        INSTALLATION_PATH,
     ];
     for path in state
         .into_iter()

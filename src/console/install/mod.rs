@@ -137,7 +137,13 @@ pub(crate) fn refresh(
 pub(crate) fn restore(root: &Root) -> Result<bool, FileError> {
     // Removes what killed runs left. Perhaps nothing is written there again, and a login shows
     // every file in /etc/motd.d.
-    for dir in ["/etc", "/etc/issue.d", "/etc/motd.d", "/var/lib/skewguard"] {
+    for dir in [
+        "/etc",
+        "/etc/issue.d",
+        "/etc/motd.d",
+        "/etc/skewguard",
+        "/var/lib/skewguard",
+    ] {
         root.sweep(dir);
     }
     if !pending_restore(root) {

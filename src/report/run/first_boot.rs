@@ -2,9 +2,8 @@
 
 use super::{Client, Duration, Level, Output, Reporter};
 use crate::kubeconfig::BOOTSTRAP_KUBECONFIG;
-use crate::node::lost_rebase;
+use crate::node::{Joined, lost_rebase};
 use crate::report::payload::StallNews;
-use crate::report::situation::has_joined;
 use crate::report::stall::{
     self, Finding, FirstBoot, Phase, Progress, Rebase, Stall, StallChange, Times, Waiting,
 };
@@ -98,13 +97,7 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
 
     /// The kept progress of this installation's first boot.
     fn first_boot(&self) -> FirstBoot {
-        let machine_id = self.payload.identity.machine_id.clone().unwrap_or_default();
-        let kept = self.ledger.first_boot.clone();
-        kept.filter(|kept| kept.machine_id == machine_id)
-            .unwrap_or_else(|| FirstBoot {
-                machine_id,
-                ..FirstBoot::default()
-            })
+        self.ledger.first_boot.clone().unwrap_or_default()
     }
 
     /// The node has still to join. The kubelet's certificate counts, not its kubeconfig,
@@ -115,7 +108,7 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
         let root = self.env.root;
         let is_past = self.payload.now.is_past_first_boot;
         let is_labelled = self.payload.is_labelled(&self.ledger);
-        if has_joined(&self.node, Some(&self.ledger)) || is_past && is_labelled {
+        if self.node.joined() != Joined::No || is_past && is_labelled {
             return false;
         }
         !is_past || root.exists(BOOTSTRAP_KUBECONFIG).unwrap_or(false)

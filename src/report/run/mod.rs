@@ -5,7 +5,7 @@ mod first_boot;
 use super::answer::{Answer, Channel, Retry};
 use super::client::Client;
 use super::event::{NO_VERDICT, no_verdict};
-use super::ledger::{Ledger, installation};
+use super::ledger::Ledger;
 use super::output::{ConsoleState, Level, Output};
 use super::payload::Payload;
 use super::schedule::{ChannelState, Schedule};
@@ -99,20 +99,12 @@ struct Reporter<'a, C, W> {
 impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
     fn new(mut env: Env<'a, C, W>) -> Self {
         let node = Node::read(env.root);
-        let record = node.record();
-        let ledger = Ledger::load(env.root, record).unwrap_or_else(|error| {
+        let installation = node.installation_id();
+        let ledger = Ledger::load(env.root, &installation).unwrap_or_else(|error| {
             env.output
                 .line(Level::Warning, &format!("{error}; starting afresh"));
-            Ledger::new(record)
+            Ledger::new(&installation)
         });
-        let machine_id = env.identity.machine_id.as_deref();
-        let (installation, problem) = installation(env.root, record, machine_id);
-        if let Some(problem) = problem {
-            env.output.line(
-                Level::Warning,
-                &format!("{problem}; the machine id is used instead"),
-            );
-        }
         let boot = situation::boot_id(env.root);
         let identity = std::mem::take(&mut env.identity);
         Self {
@@ -145,7 +137,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
     /// Finds out what there is to tell, and what of that the cluster already knows.
     fn plan(&mut self) {
         self.look();
-        match situation::read(self.env.root) {
+        match situation::read(&self.node) {
             LastRun::Verdict(observed) => self.adopt(*observed),
             LastRun::NoVerdict(damaged) => self.plan_no_verdict(damaged),
             LastRun::NeverRan(damaged) => damaged
@@ -172,7 +164,7 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
 
     /// Reads an earlier boot's undelivered verdict. If it was delivered, only its file is left.
     fn undelivered(&self) -> Option<DatedVerdict> {
-        let earlier = situation::untold(self.env.root)?;
+        let earlier = situation::untold(&self.node)?;
         if self
             .ledger
             .knows(&self.payload.report_name(&earlier.verdict))
@@ -245,10 +237,12 @@ impl<'a, C: Client, W: Output> Reporter<'a, C, W> {
 
     /// If the node has joined, finds its name.
     fn look_for_join(&mut self) {
-        // A held node has not joined. A certificate there is from an earlier installation that kept
-        // /var.
+        // A held node has not joined. While the config is there, a certificate may be from an earlier
+        // installation that kept /var: it labels no Node.
+        let is_of_an_earlier = !self.payload.now.is_past_first_boot && !self.node.has_joined();
         if self.payload.node_name.is_some()
             || self.is_held()
+            || is_of_an_earlier
             || self
                 .env
                 .root

@@ -308,9 +308,6 @@ pub(crate) fn limit(verdict: &Verdict) -> Option<Duration> {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FirstBoot {
-    /// The installation: machine-id(5) is new with every one, and /var may be older.
-    #[serde(default)]
-    pub machine_id: String,
     /// Since it began.
     #[serde(default)]
     pub total: u64,

@@ -96,11 +96,11 @@ installs() {
 
 erases() {
     mkdir -p "$work/root/var/lib/skewguard"
-    touch "$work/root/var/lib/skewguard/boot-image.json"
+    touch "$work/root/var/lib/skewguard/verdict.json"
     rpm_in --erase --noscripts skewguard skewguard-cli
     local left
     left=$(cd "$work/root" && find . -not -type d -not -path './usr/lib/sysimage/rpm/*')
-    [[ $left == ./var/lib/skewguard/boot-image.json ]] || fail "left behind: $left"
+    [[ $left == ./var/lib/skewguard/verdict.json ]] || fail "left behind: $left"
 }
 
 # read_as DISTRIBUTION [OPTION...]: the spec as a distribution's rpm reads it.

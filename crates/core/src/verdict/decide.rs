@@ -63,6 +63,7 @@ pub fn decide(facts: &Facts) -> Verdict {
         platform: facts.platform.clone(),
         machine: facts.machine.clone(),
         gate: None,
+        installation: None,
     }
 }
 
@@ -295,6 +296,7 @@ fn let_through(facts: &Facts, policy: &Policy) -> Option<LetThrough> {
     let by_stage = match facts.deployment.stage {
         Stage::Rebased => Some(LetThrough::Rebased),
         Stage::FirstBootFinished => Some(LetThrough::FirstBootFinished),
+        Stage::MayHaveJoined => Some(LetThrough::MayHaveJoined),
         Stage::OnTarget | Stage::Unreadable | Stage::FirstBoot => None,
     };
     let word = facts.r#override.map(|given| given.value);

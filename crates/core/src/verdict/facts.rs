@@ -102,6 +102,8 @@ pub enum Stage {
     /// The first boot is over: the encapsulated config was renamed to `.bak` or removed, or the
     /// node has joined.
     FirstBootFinished,
+    /// It may have joined: what would show it is gone, cannot be read, or leaves it open.
+    MayHaveJoined,
     /// A file that would show one of the above cannot be read.
     Unreadable,
     /// None of the above: the node has not been rebased.
@@ -116,6 +118,8 @@ struct StageFlags {
     rebased: bool,
     first_boot_finished: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    may_have_joined: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     unreadable: bool,
 }
 
@@ -125,6 +129,7 @@ impl From<Stage> for StageFlags {
             on_target: stage == Stage::OnTarget,
             rebased: stage == Stage::Rebased,
             first_boot_finished: stage == Stage::FirstBootFinished,
+            may_have_joined: stage == Stage::MayHaveJoined,
             unreadable: stage == Stage::Unreadable,
         }
     }
@@ -141,6 +146,10 @@ impl From<StageFlags> for Stage {
                 first_boot_finished: true,
                 ..
             } => Self::FirstBootFinished,
+            StageFlags {
+                may_have_joined: true,
+                ..
+            } => Self::MayHaveJoined,
             StageFlags {
                 unreadable: true, ..
             } => Self::Unreadable,

@@ -94,6 +94,8 @@ string_enums! {
         /// The node runs a deployment of another base than at its first run.
         Rebased = "Rebased",
         FirstBootFinished = "FirstBootFinished",
+        /// Whether the node has joined cannot be told.
+        MayHaveJoined = "MayHaveJoined",
         Override = "Override",
         /// The policy's mode is not `Enforce`, and no override lifts it.
         Mode = "Mode",
@@ -301,6 +303,9 @@ pub struct Verdict {
     /// Work of the gate; present only where `enforce` was to hold the node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateStatus>,
+    /// Id of the installation that it is about; present only in files that may outlive one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub installation: Option<String>,
 }
 
 /// Tells whether the cluster knows about a verdict.

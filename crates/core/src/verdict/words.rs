@@ -144,6 +144,7 @@ impl Verdict {
         match self.let_through {
             Some(LetThrough::Rebased) => "the node is already rebased",
             Some(LetThrough::FirstBootFinished) => "the first boot is over",
+            Some(LetThrough::MayHaveJoined) => "the node may have joined already",
             Some(LetThrough::Override) => match self.r#override.map(|given| given.source) {
                 Some(OverrideSource::KernelArgument) => {
                     "the kernel argument skewguard=warn says so"

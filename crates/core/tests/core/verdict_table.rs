@@ -222,6 +222,7 @@ impl Case {
                 Stage::OnTarget => "on target",
                 Stage::Rebased => "rebased",
                 Stage::FirstBootFinished => "first boot over",
+                Stage::MayHaveJoined => "may have joined",
                 Stage::Unreadable => "unreadable",
                 Stage::FirstBoot => "first boot",
             },
@@ -293,10 +294,11 @@ impl Row {
     }
 }
 
-const STAGES: [Stage; 5] = [
+const STAGES: [Stage; 6] = [
     Stage::OnTarget,
     Stage::Rebased,
     Stage::FirstBootFinished,
+    Stage::MayHaveJoined,
     Stage::Unreadable,
     Stage::FirstBoot,
 ];
@@ -364,7 +366,7 @@ fn every_case() -> Vec<Case> {
 #[test]
 fn every_state_is_decided_by_the_table() {
     let cases = every_case();
-    assert_eq!(cases.len(), 26 * 5 * 7 * 3 * 5 * 5);
+    assert_eq!(cases.len(), 26 * 5 * 7 * 3 * 5 * 6);
     let rows = Row::all();
     let (mut blocked, mut reached) = (0, vec![false; rows.len()]);
     for case in &cases {

@@ -3,10 +3,12 @@
 import json
 
 from ..looks import ALLOWING, ISSUE_LINK, goes_on, journal_entry, policy, refused, silent
+from ..paths import PROJECT
 from ..scenario import scenario
 from ..stand_in import BOOT, NEXT
 
 OLD = BOOT.version
+CERTIFICATE = PROJECT / "tests/data/certificates/kubelet.pem"
 FACTS = {"SKEWGUARD_RHEL": BOOT.rhel, "SKEWGUARD_OCP": BOOT.ocp, "SKEWGUARD_RELEASE": "4.21.3"}
 TOO_OLD = ["NODE REFUSED: ITS BOOT IMAGE IS TOO OLD FOR THIS CLUSTER", f"boot image {OLD} (RHEL {BOOT.rhel}, OCP {BOOT.ocp})",
            "/sysroot/.coreos-aleph-version.json", "OCP 4.14.0 or newer", "RHCOS 9.4 or newer",
@@ -103,13 +105,12 @@ def warn_at_once(world):
     silent(expect, second)
 
 
-@scenario("reinstalled", "refused, on a /var that an earlier installation left: neither its record nor its certificate lets the node in")
+@scenario("reinstalled", "refused, on a /var that an earlier installation left: neither its label nor its certificate lets the node in")
 def reinstalled(world):
     node = world.node(policy=policy())
-    kept = {"lib/skewguard/boot-image.json": json.dumps({
-                "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageRecord", "version": "418.94.202501221327-0",
-                "ostree": "/ostree/boot.0/rhcos/a11ce/0", "rhel": False}),
-            "lib/kubelet/kubeconfig": "", "lib/kubelet/pki/kubelet-client-current.pem": "of the earlier installation"}
+    kept = {"lib/skewguard/report-state.json": json.dumps({
+                "apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState", "installation": "an earlier one", "nodePatch": "00"}),
+            "lib/kubelet/kubeconfig": "", "lib/kubelet/pki/kubelet-client-current.pem": CERTIFICATE.read_text(encoding="ascii")}
     for path, text in kept.items():
         path = node.var / path
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 """A first run that runs out of its time because /var is slow: it is held by then, and every later boot is, too. On every systemd there is."""
 
-import os
 import shutil
 
 from ..looks import policy
+from ..paths import PROJECT
 from ..scenario import scenario
 from ..stand_in import EACH
 from .s20_gate import AGENT, REAL, there
@@ -12,7 +12,7 @@ from .s26_half_done import HANGS, hanging
 
 OURS = "/var/lib/skewguard"
 CERTIFICATE = "lib/kubelet/pki/kubelet-client-current.pem"
-OLD = 1740787200  # 2025-03-01
+OLD = PROJECT / "tests/data/certificates/kubelet.pem"  # of 2026-11-21
 
 
 def out_of_time(world, node):
@@ -25,7 +25,7 @@ def out_of_time(world, node):
     with hanging(world, boot, OURS):
         there(boot, "test -e /run/skewguard/refused")
         there(boot, "journalctl --sync; journalctl -b -u skewguard.service -o cat | grep -q 'sending signal KILL'")
-        world.expect.that(not boot.exists(f"{OURS}/boot-image.json"), "no record when the time is over")
+        world.expect.that(not boot.exists(f"{OURS}/verdict.json"), "nothing in /var when the time is over")
     boot.settle()
     refused_whole(world, boot, "on the first boot")
     boot.power_off()
@@ -47,8 +47,7 @@ def slow_kept_var(world):
         node = world.node(image=image.name, target=target.name, policy=policy(rhelMajors=[11]))
         certificate = node.var / CERTIFICATE
         certificate.parent.mkdir(parents=True, exist_ok=True)
-        certificate.write_text("of the earlier installation", encoding="ascii")
-        os.utime(certificate, (OLD, OLD))
+        shutil.copy(OLD, certificate)
         out_of_time(world, node)
         stays_held(world, node)
 

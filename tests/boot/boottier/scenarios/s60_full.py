@@ -97,7 +97,7 @@ def power_cuts(world):
     boot = node.boot()
     # What Ignition wrote is on the disk: on a CoreOS it would run again otherwise.
     boot.shell("sync")
-    boot.shell("until [ -e /var/lib/skewguard/boot-image.json ]; do sleep 0.02; done", boot.deadline - time.monotonic())
+    boot.shell("until [ -e /etc/skewguard/boot-image.json ]; do sleep 0.02; done", boot.deadline - time.monotonic())
     boot.machine.kill()
 
     boot = node.boot()

@@ -20,7 +20,7 @@ impl Level {
     }
 }
 
-/// The words on a console about a node. Templates of `why`, `error`, `boot`, and for the headline
+/// The words on a console about a node. Templates of `why`, `error`, `boot`, `held`, and for the headline
 /// of `part` and `headline`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsoleWords {
@@ -55,7 +55,7 @@ pub const OPENINGS: [&str; 3] = [
 const HELD: ConsoleWords = ConsoleWords {
     headline: "NODE REFUSED: ITS {part} {headline}",
     lines: [
-        "It will not join{boot}: OS update and kubelet held back.",
+        "It will not join{boot}: {held} held back.",
         "In doubt: {error}",
     ],
     log: "node refused",
