@@ -32,6 +32,8 @@ pub(super) enum Subject<'a> {
     Set(&'a MachineSet),
     /// A NodePool without Machines.
     NodePool(&'a NodePool),
+    /// A Node that no Machine, host or Agent stands for.
+    Node(&'a Node),
 }
 
 impl<'a> Subject<'a> {
@@ -55,6 +57,7 @@ impl<'a> Subject<'a> {
             Self::Request(request) => (REQUEST, &request.metadata, &request.node),
             Self::Set(set) => ("MachineSet", &set.metadata, ""),
             Self::NodePool(pool) => (NODE_POOL, &pool.metadata, ""),
+            Self::Node(node) => ("Node", &node.metadata, ""),
         }
     }
 
@@ -92,7 +95,9 @@ impl<'a> Case<'a> {
             Subject::Machine(machine) => (Some(machine), index.links.host_of(machine), None),
             Subject::Host(host) => (None, Some(host), None),
             Subject::Agent(agent) => (None, None, Some(agent)),
-            Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) => (None, None, None),
+            Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) | Subject::Node(_) => {
+                (None, None, None)
+            }
         };
         let (_, metadata, node) = subject.head();
         // A host may have been inspected long before it was provisioned.
@@ -111,7 +116,10 @@ impl<'a> Case<'a> {
             subject,
             machine,
             host,
-            node: index.links.node_by(machine, &aliases),
+            node: match subject {
+                Subject::Node(node) => Some(node),
+                _ => index.links.node_by(machine, &aliases),
+            },
             aliases,
             name: if node.is_empty() {
                 &metadata.name

@@ -6,6 +6,7 @@
 
 use super::advice;
 use super::case::Case;
+use super::cause::Cause;
 use super::finding::Finding;
 use super::moment::{Moment, span};
 use super::way::Stage;
@@ -111,6 +112,7 @@ impl<'a> Case<'a> {
         );
         let finding = Finding::claim(
             Stage::Refused,
+            Cause::RefusedByItself,
             format!("refused{step}, by its {source}"),
             format!(
                 "{} was refused{}, by its own {source}: {why}{version}.",
@@ -118,7 +120,7 @@ impl<'a> Case<'a> {
                 self.ago(at),
             ),
         );
-        after_refusal(finding, reason, self.judged)
+        after_refusal(finding.says(reason), reason, self.judged)
     }
 
     /// The Events of its agent since the machine is there, the oldest first.
@@ -164,6 +166,7 @@ impl<'a> Case<'a> {
         (event.reason == STALLED).then(|| {
             Finding::claim(
                 Stage::FirstBoot,
+                Cause::FirstBootStalled,
                 "it has not finished, by its Event",
                 format!(
                     "{} does not finish its first boot, by its own Event: {}",
@@ -184,6 +187,7 @@ impl<'a> Case<'a> {
         let (at, message) = event.or_else(told)?;
         let finding = Finding::claim(
             Stage::FirstBoot,
+            Cause::FirstBootFailed,
             "it failed, as it told the machine-config-server",
             format!(
                 "{}'s first boot failed{}, as it told the machine-config-server: {}",
@@ -198,7 +202,7 @@ impl<'a> Case<'a> {
     /// A first boot that hung, and goes on.
     fn went_on(&self, event: &Event) -> Finding {
         Finding::claim(
-            Stage::FirstBoot,
+            Stage::FirstBoot, Cause::FirstBootWentOn,
             "it went on, by its Event",
             format!(
                 "{} hung in its first boot, which went on{}, by its own Event, and no certificate request was seen yet: {}",
@@ -211,10 +215,18 @@ impl<'a> Case<'a> {
     }
 
     fn hangs(&self, progress: &Progress) -> Finding {
-        let (stage, what) = if progress.phase == "Join" {
-            (Stage::NoCertificate, "is rebased and does not join")
+        let (stage, cause, what) = if progress.phase == "Join" {
+            (
+                Stage::NoCertificate,
+                Cause::JoinHangs,
+                "is rebased and does not join",
+            )
         } else {
-            (Stage::FirstBoot, "does not finish its first boot")
+            (
+                Stage::FirstBoot,
+                Cause::FirstBootHangs,
+                "does not finish its first boot",
+            )
         };
         let minutes = match progress.minutes {
             0 => String::new(),
@@ -227,6 +239,7 @@ impl<'a> Case<'a> {
         };
         let finding = Finding::claim(
             stage,
+            cause,
             format!("{phase}, by its report"),
             format!(
                 "{} {what}{minutes}, by its own report: {}",
@@ -234,7 +247,9 @@ impl<'a> Case<'a> {
                 quoted(&said)
             ),
         );
-        finding.next(advice::against_cause(&progress.cause, &progress.phase).unwrap_or(CONSOLE))
+        finding
+            .says(&phase)
+            .next(advice::against_cause(&progress.cause, &progress.phase).unwrap_or(CONSOLE))
     }
 }
 

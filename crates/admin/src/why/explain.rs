@@ -127,6 +127,9 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
         pool: case.pool(),
         age_seconds: case.age(),
         stage: finding.stage,
+        cause: finding.name(),
+        key: finding.key(case.name),
+        remarks: finding.remarks(),
         is_certain: proof.is_some(),
         proof,
         steps: finding.steps(&case.known),
@@ -143,7 +146,11 @@ fn find(case: &mut Case<'_>) -> Finding {
     match case.subject {
         Subject::Set(set) => return case.set_without_machines(set),
         Subject::NodePool(pool) => return case.node_pool_without_machines(pool),
-        Subject::Machine(_) | Subject::Host(_) | Subject::Agent(_) | Subject::Request(_) => {}
+        Subject::Machine(_)
+        | Subject::Host(_)
+        | Subject::Agent(_)
+        | Subject::Request(_)
+        | Subject::Node(_) => {}
     }
     let instance = case.instance();
     if let Ok(text) = &instance {
@@ -167,7 +174,8 @@ fn find(case: &mut Case<'_>) -> Finding {
             case.reach(At::Served, at);
         }
     }
-    if let Some(finding) = case.of_certificate().or_else(|| case.of_gone_node()) {
+    let finding = case.of_certificate().or_else(|| case.of_gone_node());
+    if let Some(finding) = finding.or_else(|| case.of_nodes_of_nobody()) {
         case.see_claims();
         return finding;
     }
@@ -212,7 +220,10 @@ fn of_logs(case: &mut Case<'_>, asked: Asked) -> Finding {
             case.see_claims();
             claim.unwrap_or_else(|| case.not_asked(&silence))
         }
-        Asked::Hidden(why) => case.of_claim().unwrap_or_else(|| case.hidden_request(&why)),
+        Asked::Hidden(why) => {
+            let finding = case.of_claim().or_else(|| case.without_own_addresses(&why));
+            finding.unwrap_or_else(|| case.hidden_request(&why))
+        }
         Asked::NoLog => case.of_claim().unwrap_or_else(|| case.unknown()),
     }
 }

@@ -5,6 +5,8 @@
 //! and everything that could say otherwise was read, too.
 
 use super::case::Case;
+use super::cause::{Cause, CauseName};
+use super::failures::{Failure, FailureKind};
 use super::ground::Counter;
 use super::report::Proof;
 use super::way::{At, Mark, Stage, Step};
@@ -38,6 +40,15 @@ impl Counter {
     }
 }
 
+/// What stands beside a cause.
+#[derive(Debug, Default)]
+struct Beside {
+    /// Loops and the like that it is a part of.
+    remarks: Vec<Cause>,
+    /// The words of others that tell it from another cause of the same name.
+    says: Vec<String>,
+}
+
 /// The step at which it stopped, and why.
 #[derive(Debug)]
 pub(super) struct Finding {
@@ -45,6 +56,10 @@ pub(super) struct Finding {
     at: At,
     /// The text beside the step.
     step: String,
+    pub(super) cause: Cause,
+    /// The failure of the provider behind it.
+    pub(super) failure: Option<FailureKind>,
+    beside: Box<Beside>,
     pub(super) sentence: String,
     pub(super) next: Vec<String>,
     /// It is what the machine says of itself.
@@ -68,11 +83,19 @@ impl Case<'_> {
 
 impl Finding {
     /// An uncertain one.
-    pub(super) fn new(stage: Stage, step: impl Into<String>, sentence: String) -> Self {
+    pub(super) fn new(
+        stage: Stage,
+        cause: Cause,
+        step: impl Into<String>,
+        sentence: String,
+    ) -> Self {
         Self {
             stage,
             at: stage.at(),
             step: step.into(),
+            cause,
+            failure: None,
+            beside: Box::default(),
             sentence,
             next: Vec::new(),
             is_claim: false,
@@ -81,16 +104,33 @@ impl Finding {
     }
 
     /// What the machine says of itself, which nothing proves.
-    pub(super) fn claim(stage: Stage, step: impl Into<String>, sentence: String) -> Self {
+    pub(super) fn claim(
+        stage: Stage,
+        cause: Cause,
+        step: impl Into<String>,
+        sentence: String,
+    ) -> Self {
         Self {
             is_claim: true,
-            ..Self::new(stage, step, sentence)
+            ..Self::new(stage, cause, step, sentence)
         }
     }
 
     /// The step at which it stopped, where that is another than its stage's.
     pub(super) fn at(self, at: At) -> Self {
         Self { at, ..self }
+    }
+
+    /// Names the failure of a provider that is behind it.
+    pub(super) fn because(self, failure: Option<&Failure>) -> Self {
+        let failure = failure.map(|failure| failure.cause);
+        Self { failure, ..self }
+    }
+
+    /// Keeps words of others that tell its cause from another of the same name.
+    pub(super) fn says(mut self, words: &str) -> Self {
+        self.beside.says.push(words.to_owned());
+        self
     }
 
     pub(super) fn next(mut self, what: impl Into<String>) -> Self {
@@ -121,14 +161,44 @@ impl Finding {
         self
     }
 
-    /// The same cause, as a part of another sentence, with what to do first.
-    pub(super) fn retold(self, stage: Stage, sentence: String, first: Option<String>) -> Self {
+    /// The same cause, as a part of a remark and its sentence, with what to do first.
+    pub(super) fn retold(
+        mut self,
+        stage: Stage,
+        remark: Cause,
+        sentence: String,
+        first: Option<String>,
+    ) -> Self {
+        self.beside.remarks.push(remark);
         Self {
             stage,
             sentence,
             next: first.into_iter().chain(self.next).collect(),
             ..self
         }
+    }
+
+    pub(super) fn remarks(&self) -> Vec<Cause> {
+        self.beside.remarks.clone()
+    }
+
+    pub(super) fn name(&self) -> CauseName {
+        let seen = CauseName::Seen(self.cause);
+        self.failure.map_or(seen, CauseName::Failure)
+    }
+
+    /// What tells its cause from another of the same name: words of others, without the machine's own name
+    /// and what is another's each time (ids, addresses, times).
+    pub(super) fn key(&self, name: &str) -> Vec<String> {
+        let says = self
+            .beside
+            .says
+            .iter()
+            .flat_map(|says| says.split_whitespace());
+        let words = says.map(|word| word.replace(name, ""));
+        words
+            .filter(|word| word.len() < SHORT || !word.contains(|c: char| c.is_ascii_digit()))
+            .collect()
     }
 
     fn mark(&self) -> Mark {
@@ -166,6 +236,9 @@ impl Finding {
         At::all().map(step).collect()
     }
 }
+
+/// A word with digits of this length is an id, an address or a time; a shorter one may be a status of HTTP.
+const SHORT: usize = 6;
 
 /// The longest text of somebody else in a sentence, in characters.
 const LONGEST: usize = 300;

@@ -1,6 +1,7 @@
 //! Machines that got their config, or of which nothing more is seen (pure).
 
 use super::case::Case;
+use super::cause::Cause;
 use super::claims::CONSOLE;
 use super::finding::Finding;
 use super::ground::Counter;
@@ -18,20 +19,29 @@ impl Case<'_> {
     pub(super) fn served(&mut self, seen: &Seen) -> Finding {
         let (name, when) = (self.name, self.ago(seen.last.at));
         let image = self.image();
-        let text = if seen.boots > 2 {
-            format!(
-                "{name} got its config in {} boots, the last{when}, and neither a certificate request nor a Node of it was seen: its first boot seems to begin again and again{image}.",
-                seen.boots
+        let (cause, text) = if seen.boots > 2 {
+            (
+                Cause::FirstBootRepeats,
+                format!(
+                    "{name} got its config in {} boots, the last{when}, and neither a certificate request nor a Node of it was seen: its first boot seems to begin again and again{image}.",
+                    seen.boots
+                ),
             )
         } else if self.now.since(seen.last.at) < YOUNG {
-            format!("{name} got its config{when}, and may be in its first boot{image}.")
+            (
+                Cause::MayBeInFirstBoot,
+                format!("{name} got its config{when}, and may be in its first boot{image}."),
+            )
         } else {
-            format!(
-                "{name} got its config{when}; neither a certificate request nor a Node of it was seen since{image}."
+            (
+                Cause::NothingSinceConfig,
+                format!(
+                    "{name} got its config{when}; neither a certificate request nor a Node of it was seen since{image}."
+                ),
             )
         };
         let step = format!("nothing seen since {}", seen.last.at.clock());
-        let mut finding = Finding::new(Stage::FirstBoot, step, text);
+        let mut finding = Finding::new(Stage::FirstBoot, cause, step, text);
         for issue in self.judged.iter().flat_map(|set| &set.known_issues) {
             finding = finding.next(format!("A known issue of its image: {}", issue.says()));
         }
@@ -72,7 +82,7 @@ impl Case<'_> {
         self.unread(&[Counter::Requests, Counter::Nodes]);
         self.unseen("which of them asked: its console says whether Ignition reaches the machine-config-server");
         Finding::new(
-            Stage::Unknown,
+            Stage::Unknown, Cause::CannotBeToldApart,
             "cannot be told apart",
             format!(
                 "Whether {} asked for its config cannot be told apart: {why}; {} {are} without a Node.",
@@ -91,10 +101,16 @@ impl Case<'_> {
             let text = format!(
                 "Why {name} is no Node cannot be told from what was read; it gets no config now: {why}."
             );
-            return Finding::new(Stage::Unknown, "no server is ready", text).next(SERVERS);
+            return Finding::new(
+                Stage::Unknown,
+                Cause::NoServerReady,
+                "no server is ready",
+                text,
+            )
+            .next(SERVERS);
         }
         Finding::new(
-            Stage::Unknown,
+            Stage::Unknown, Cause::NotSeen,
             "not seen",
             format!("Why {name} is no Node cannot be told from what was read: its instance is there, and nothing else of it was seen{image}."),
         )

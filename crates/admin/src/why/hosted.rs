@@ -2,6 +2,7 @@
 //! another cluster (pure).
 
 use super::case::Case;
+use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::ignition_server::{Refusal, Request};
@@ -70,12 +71,13 @@ impl Case<'_> {
             "NodePool {full_name} wants {} and has none",
             count(pool.wanted, "machine")
         );
-        let no_instance = |step: String, sentence| {
-            Finding::new(Stage::NoInstance, step, sentence).next(describe(&full_name))
+        let no_instance = |cause, step: String, sentence| {
+            Finding::new(Stage::NoInstance, cause, step, sentence).next(describe(&full_name))
         };
         let beside = match self.see_pool(pool) {
             Some((kind, why)) if kind != SKEW => {
                 let mut finding = no_instance(
+                    Cause::NodePoolEmpty,
                     format!("{kind} is False"),
                     format!("{wants}: {kind} is False: {why}"),
                 );
@@ -84,13 +86,16 @@ impl Case<'_> {
                     finding = finding.next(unpause(pool));
                 }
                 let source = format!("NodePool {full_name}, condition {kind}");
-                return finding.proved(self, source, &[Counter::PoolMachines]);
+                return finding
+                    .says(&kind)
+                    .proved(self, source, &[Counter::PoolMachines]);
             }
             Some((kind, why)) => format!("; {kind} is False, which alone stops nothing: {why}"),
             None => ".".to_owned(),
         };
         self.unseen("why: the log of the control-plane-operator or the capi-provider in the hosted control plane's namespace");
         no_instance(
+            Cause::NodePoolEmptySilent,
             "no Machine is made".to_owned(),
             format!("{wants}, and no condition of it says why{beside}"),
         )
@@ -110,7 +115,7 @@ impl Case<'_> {
         self.unseen("its Node and certificate requests: they are in the hosted cluster");
         let Some((kind, why)) = bad else {
             return by_log.unwrap_or_else(|| Finding::new(
-                Stage::Unknown,
+                Stage::Unknown, Cause::NotSeenFromHere,
                 "not seen from here",
                 format!("Why {name} is no Node cannot be told from here: its config comes from HyperShift's ignition server."),
             ));
@@ -123,22 +128,42 @@ impl Case<'_> {
                     "{name} does not get its config: {says} {}",
                     finding.sentence
                 );
-                finding.retold(Stage::RequestRefused, sentence, None)
+                finding.retold(
+                    Stage::RequestRefused,
+                    Cause::PayloadNotServed,
+                    sentence,
+                    None,
+                )
             }
             Some(finding) => finding,
             None if kind == "ReachedIgnitionEndpoint" => {
                 let sentence = format!(
                     "No machine of NodePool {pool} has reached the ignition server, {name} among them: {why}"
                 );
-                Finding::new(Stage::NoRequest, step, sentence).next(ROUTE)
+                Finding::new(
+                    Stage::NoRequest,
+                    Cause::IgnitionEndpointNotReached,
+                    step,
+                    sentence,
+                )
+                .next(ROUTE)
             }
             None if is_invalid => {
                 let sentence = format!("{name} does not get its config, as it seems: {says}");
-                Finding::new(Stage::RequestRefused, step, sentence).next(describe(&pool))
+                Finding::new(
+                    Stage::RequestRefused,
+                    Cause::PayloadNotServed,
+                    step,
+                    sentence,
+                )
+                .says(&kind)
+                .next(describe(&pool))
             }
             None => {
                 let sentence = format!("Why {name} is no Node cannot be told from here; {says}");
-                Finding::new(Stage::Unknown, step, sentence)
+                Finding::new(Stage::Unknown, Cause::NotSeenFromHere, step, sentence)
+                    .says(&kind)
+                    .next(describe(&pool))
             }
         }
     }
@@ -214,7 +239,7 @@ impl Case<'_> {
             false => ", as far as the logs go back",
         };
         Finding::new(
-            Stage::NoRequest,
+            Stage::NoRequest, Cause::PoolSilent,
             format!("none since {}", since.clock()),
             format!("{name} is up, and no machine of NodePool {pool}'s cluster has asked for a config in {age}{far}: user data, network or route."),
         )
@@ -223,22 +248,26 @@ impl Case<'_> {
 
     fn all_refused(&self, requests: &str, last: Moment, refusal: Refusal) -> Finding {
         let (name, status) = (self.name, refusal.status());
-        let (why, help) = match refusal {
+        let (cause, why, help) = match refusal {
             Refusal::UnknownToken => (
+                Cause::TokenUnknown,
                 "the ignition server does not know the token of their user data, which is of an older config of the NodePool, or its config is not made yet",
                 describe(&self.node_pool()),
             ),
             Refusal::Token => (
+                Cause::TokenMissing,
                 "their user data has no token",
                 "Make the machines from the NodePool's own user data, with its Authorization header".to_owned(),
             ),
             Refusal::Payload => (
+                Cause::PayloadInvalid,
                 "the NodePool's config is not valid",
                 "Correct the ConfigMaps in spec.config of the NodePool".to_owned(),
             ),
         };
         Finding::new(
             Stage::RequestRefused,
+            cause,
             format!("refused ({status})"),
             format!(
                 "{name}'s cluster did not serve a config to any machine since {name} was made, at {requests}, the last{} ({status}): {why}.",
@@ -258,14 +287,14 @@ impl Case<'_> {
         });
         if later.count() > 1 {
             return Finding::new(
-                Stage::Unknown,
+                Stage::Unknown, Cause::CannotBeToldApart,
                 "cannot be told apart",
                 format!("Whether {name} got its config cannot be told apart: the ignition server's log has no addresses, and served {served} since it was made."),
             )
             .next("Look at its console: Ignition says there whether it reaches the ignition server");
         }
         Finding::new(
-            Stage::FirstBoot,
+            Stage::FirstBoot, Cause::PayloadServed,
             format!("nothing seen since {}", last.clock()),
             format!(
                 "{name} got its config{}, as the only machine that was made since then; its Node and its certificate request are in the hosted cluster.",

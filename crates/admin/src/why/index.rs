@@ -4,6 +4,7 @@ use super::deletion::Deletion;
 use super::ground::Ground;
 use super::moment::{CLOCKS, Moment};
 use super::server_log::Request;
+use super::taken_name::is_localhost;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::index::{Index as Links, grouped};
 use skewguard_cluster::kinds::event::Event;
@@ -58,6 +59,8 @@ pub(super) struct Index<'a> {
     pub(super) is_everybody_strange: bool,
     /// Events about first boots that failed, by the node that they name in lower case.
     pub(super) boot_failures: BTreeMap<String, Vec<&'a Event>>,
+    /// Nodes of workers that no Machine names.
+    pub(super) nodes_of_nobody: Vec<&'a Node>,
     /// Several Machines name Nodes, and none of these is among the Nodes that were read.
     pub(super) is_of_two_clusters: bool,
     /// Names that the approver finds Machines by, in lower case.
@@ -91,6 +94,7 @@ impl<'a> Index<'a> {
             boot_failures: grouped(events.filter_map(|event| Some((failed_node(event)?, event)))),
             ground: Ground::new(facts),
             internal_names: internal_names(facts.all_machines()),
+            nodes_of_nobody: Vec::new(),
             is_of_two_clusters: false,
             strangers: Vec::new(),
             namesakes: Vec::new(),
@@ -98,6 +102,10 @@ impl<'a> Index<'a> {
             strange_askers: Vec::new(),
             is_everybody_strange: false,
         };
+        let nodes = facts.all_nodes().filter(|node| !node.is_control_plane);
+        let nobodys =
+            nodes.filter(|node| node.machine.is_none() && index.links.machine_of(node).is_none());
+        index.nodes_of_nobody = nobodys.collect();
         index.is_of_two_clusters = index.is_of_two_clusters();
         index.find_strangers();
         index.find_namesakes();
@@ -174,7 +182,8 @@ impl<'a> Index<'a> {
         let mut unnamed = 0;
         let mut meet = |names: &mut dyn Iterator<Item = String>, waits: bool| {
             let mut is_named = false;
-            for name in names {
+            // Nobody's name is no machine's.
+            for name in names.filter(|name| !is_localhost(name)) {
                 for request in self.links.first_requests(&name) {
                     is_named = true;
                     left.remove(&*request.node);

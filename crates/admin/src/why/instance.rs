@@ -1,6 +1,7 @@
 //! Machines without an instance, and instances that do not run (pure).
 
 use super::case::{Case, Subject};
+use super::cause::Cause;
 use super::failures::{Failure, OTHER};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
@@ -34,8 +35,8 @@ fn is_off(state: &str) -> bool {
     is_one_of(OFF, state)
 }
 
-fn no_instance(step: impl Into<String>, sentence: String) -> Finding {
-    Finding::new(Stage::NoInstance, step, sentence)
+fn no_instance(cause: Cause, step: impl Into<String>, sentence: String) -> Finding {
+    Finding::new(Stage::NoInstance, cause, step, sentence)
 }
 
 impl<'a> Case<'a> {
@@ -45,7 +46,9 @@ impl<'a> Case<'a> {
             Subject::Machine(machine) => self.machine_instance(machine),
             Subject::Host(host) => self.host_instance(host),
             Subject::Agent(agent) => self.agent_instance(agent),
-            Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) => Ok(String::new()),
+            Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) | Subject::Node(_) => {
+                Ok(String::new())
+            }
         }
     }
 
@@ -67,7 +70,8 @@ impl<'a> Case<'a> {
             || machine.instance.is_some()
             || !machine.addresses.is_empty()
             || matches!(phase, "Provisioned" | "Running")
-            || exists.is_some_and(Condition::is_true);
+            || exists.is_some_and(Condition::is_true)
+            || self.is_infrastructure_ready(machine);
         if !is_made {
             return match self.paused(machine) {
                 Some(paused) => Err(paused),
@@ -104,20 +108,30 @@ impl<'a> Case<'a> {
         // Google Compute's TERMINATED is a stopped one.
         let is_stopped = machine.source.platform() == Some(Platform::Gcp) || state == "TERMINATED";
         let node = self.silent_node();
+        let (is_broken, is_ended) = (
+            is_one_of("error failed", state),
+            is_one_of(ENDED, state) && !is_stopped,
+        );
+        let cause = match (is_broken, is_ended) {
+            (true, _) => Cause::InstanceBroken,
+            (_, true) => Cause::InstanceEnded,
+            _ => Cause::InstanceStopped,
+        };
         let finding = no_instance(
+            cause,
             format!("the instance is {state}"),
             format!(
                 "{}'s instance is not up: its state is {state}.{node}",
                 self.name
             ),
         );
-        let finding = if is_one_of("error failed", state) {
+        let finding = if is_broken {
             finding.next(
                 "Read in the cloud's console why: an instance in this state is not started again",
             )
         } else if is_one_of(ENDED, state) && !is_stopped && replace(machine) == DELETE {
             finding.next("Delete the Machine: somebody or the cloud ended its instance, which is never started again")
-        } else if is_one_of(ENDED, state) && !is_stopped {
+        } else if is_ended {
             finding.next(format!(
                 "Its instance was ended, and is never started again: {}",
                 replace(machine)
@@ -190,9 +204,12 @@ impl<'a> Case<'a> {
             ),
         };
         let finding = no_instance(
+            Cause::MachineFailed,
             machine.error_reason.as_deref().unwrap_or("Failed"),
             format!("{} has failed: {why}{node}", self.name),
         )
+        .because(Failure::of(machine, &text))
+        .says(&text)
         .next(help)
         .proved(self, source, &[Counter::Itself]);
         let finding = self.of_control_plane(machine, finding);
@@ -215,7 +232,7 @@ impl<'a> Case<'a> {
             "{} is a Windows Machine: the Windows Machine Config Operator makes it a Node, and it asks for no config.",
             self.name
         );
-        Finding::new(Stage::Unknown, "a Windows Machine asks for none", text)
+        Finding::new(Stage::Unknown, Cause::WindowsMachine, "a Windows Machine asks for none", text)
             .next("Read the log of that operator: `oc logs -n openshift-windows-machine-config-operator deployment/windows-machine-config-operator`")
     }
 
@@ -225,12 +242,13 @@ impl<'a> Case<'a> {
         let authority = machine.authority.as_deref().unwrap_or_default();
         if !machine.is_of_cluster_api() && authority == "ClusterAPI" {
             self.unseen("its copy of the Cluster API, which counts: Machine of cluster.x-k8s.io in openshift-cluster-api");
-            return Some(no_instance(
+            return Some(no_instance(Cause::OtherCopyCounts,
                 "the other copy counts",
                 format!(
                     "{name} has no instance: its other copy counts, of the Cluster API (authoritativeAPI), and was not read."
                 ),
-            ));
+            )
+            .next("Look at the copy that counts: `oc get machines.cluster.x-k8s.io -n openshift-cluster-api`"));
         }
         let paused = condition(&machine.conditions, "Paused").filter(|paused| paused.is_true());
         let says = match paused {
@@ -253,6 +271,7 @@ impl<'a> Case<'a> {
         };
         let object = self.object();
         let finding = no_instance(
+            Cause::MachinePaused,
             "it is paused",
             format!(
                 "{name} has no instance: {object} is paused: {}",
@@ -288,10 +307,16 @@ impl<'a> Case<'a> {
                     sentence(state)
                 ),
             };
+            let cause = match &*why {
+                "" => Cause::InstanceNotMadeSilently,
+                _ => Cause::InstanceNotMadeByState,
+            };
             let finding = no_instance(
+                cause,
                 "there is none",
                 format!("{name} has no instance{age}{says}"),
-            );
+            )
+            .says(&why);
             return Err(self.ask_controller(machine, finding));
         }
         let failure = Failure::of(machine, &why);
@@ -304,9 +329,12 @@ impl<'a> Case<'a> {
         };
         let is_of_set = failure.is_some_and(Failure::is_of_spec);
         let finding = no_instance(
+            Cause::InstanceNotMade,
             "there is none",
             format!("{name} has no instance{age}: {}{hosts}", sentence(&why)),
         )
+        .because(failure)
+        .says(&why)
         .next(failure.map_or(OTHER, |failure| &failure.next))
         .next(match is_of_set && machine.is_owned_by("MachineSet", None) {
             true => "After a change of the set delete the Machine, which keeps what it was made with; else leave it: its controller tries again by itself",
@@ -328,6 +356,7 @@ impl<'a> Case<'a> {
         let failure = Failure::of(machine, why);
         let finding = Finding::new(
             Stage::Unknown,
+            Cause::InstanceUnknown,
             "the cloud could not be asked",
             format!(
                 "Whether {} has an instance is unknown, because the cloud could not be asked: {}",
@@ -338,6 +367,8 @@ impl<'a> Case<'a> {
         let source = self.field(field);
         Err(finding
             .at(At::Instance)
+            .because(failure)
+            .says(why)
             .next(failure.map_or("Repair the credentials of the Machine's controller, or its way to the cloud, by what the message names", |failure| &failure.next))
             .next("Leave Machines and sets as they are: the controller asks again by itself")
             .proved(self, source, &[Counter::Nodes]))
@@ -347,8 +378,25 @@ impl<'a> Case<'a> {
     fn ask_controller(&mut self, machine: &Machine, finding: Finding) -> Finding {
         self.unread(&[Counter::Host]);
         if machine.is_of_cluster_api() {
-            self.unseen("why: its infrastructure object, its Cluster, and the logs of the Cluster API's controllers");
+            let is_read = !self.facts.infrastructure_conditions(machine).is_empty();
+            let object = if is_read {
+                ""
+            } else {
+                "its infrastructure object, "
+            };
+            self.unseen(format!(
+                "why: {object}its Cluster, and the logs of the Cluster API's controllers"
+            ));
             let namespace = &machine.metadata.namespace;
+            let mut conditions = machine.conditions.iter();
+            let waits = conditions.any(|one| one.reason == "WaitingForBootstrapData");
+            let finding = match machine.source.bootstrap {
+                None if waits => {
+                    self.see(self.field("spec.bootstrap.dataSecretName"), None, "none");
+                    finding.next("Make its user data: spec.bootstrap.dataSecretName names no Secret, and until it does the cloud is not asked")
+                }
+                _ => finding,
+            };
             return finding.next(format!(
                 "Read the logs of the Cluster API's controllers: `oc get pods -n {namespace}`"
             ));
@@ -415,6 +463,14 @@ impl<'a> Case<'a> {
         (condition.map_or(String::new(), Condition::says), By::State)
     }
 
+    /// Its infrastructure object says that it is ready.
+    fn is_infrastructure_ready(&self, machine: &Machine) -> bool {
+        let own = self.facts.infrastructure_conditions(machine);
+        let said = condition(own, "Ready");
+        let said = said.or_else(|| condition(&machine.conditions, "InfrastructureReady"));
+        machine.is_of_cluster_api() && said.is_some_and(Condition::is_true)
+    }
+
     /// The condition of its infrastructure object that says why.
     fn infrastructure_says(&mut self, machine: &Machine) -> Option<String> {
         let all = self.facts.infrastructure_conditions(machine).iter();
@@ -453,25 +509,29 @@ impl<'a> Case<'a> {
             (None, None) => String::new(),
         };
         let own = format!("-n {} {}", host.metadata.namespace, host.metadata.name);
-        let (kept, help) = match kept_by(host) {
+        let (cause, kept, help) = match kept_by(host) {
             Some(annotation) => (
+                Cause::HostPaused,
                 format!(", and its annotation {annotation} keeps its operator from it"),
                 format!(
                     "Find out who set the annotation, then take it away: `oc annotate baremetalhosts.metal3.io {own} {annotation}-`"
                 ),
             ),
             None => (
+                Cause::HostNotInstalled,
                 String::new(),
                 format!("Look at the host: `oc describe baremetalhosts.metal3.io {own}`"),
             ),
         };
         no_instance(
+            cause,
             format!("host {full_name} is {}", host.state),
             format!(
                 "{name} is not installed yet: host {full_name} is {}{since}{kept}.",
                 host.state
             ),
         )
+        .says(&host.state)
         .next(help)
     }
 
@@ -491,16 +551,21 @@ impl<'a> Case<'a> {
             Some((of_error, kind, message)) if !is_installed => {
                 source = of_error;
                 no_instance(
+                    Cause::HostFails,
                     format!("{kind} of host {full_name}"),
                     format!(
                         "{name} is not installed: host {full_name} has {kind}: {}",
                         sentence(message)
                     ),
                 )
+                .because(Failure::of_platform(Some(Platform::Metal), message))
+                .says(kind)
+                .says(message)
                 .next("Correct what the message names; the host is then tried again by itself")
             }
             _ if !is_installed => self.not_installed(host),
             _ if host.is_on == Some(false) => no_instance(
+                Cause::HostIsOff,
                 format!("host {full_name} is off"),
                 format!("{name} is installed, and its host {full_name} is powered off."),
             )
@@ -554,10 +619,11 @@ impl<'a> Case<'a> {
             false => "is not installed",
         };
         let finding = no_instance(
+            agent_cause(agent, waits_for_user),
             format!("agent is {at}"),
             format!("{name} {does}: its Agent is {at}{info}{bad}"),
         );
-        let finding = finding.next(agent_advice(agent, waits_for_user));
+        let finding = finding.says(&at).next(agent_advice(agent, waits_for_user));
         Err(finding.proved(self, source, &[Counter::Itself]))
     }
 }
@@ -618,20 +684,29 @@ const BLAMED: [&str; 6] = [
     "Ready",
 ];
 
-/// What to do for an agent that does not go on.
-fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
+fn agent_cause(agent: &Agent, waits_for_user: bool) -> Cause {
     let info = agent.state_info.as_deref().unwrap_or_default();
     if waits_for_user && info.contains("booted the installation image") {
-        "Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again".to_owned()
+        Cause::AgentBootsItsIso
     } else if agent.is_approved == Some(false) {
-        format!(
+        Cause::AgentNotApproved
+    } else if waits_for_user {
+        Cause::AgentWaitsForUser
+    } else {
+        Cause::AgentNotInstalled
+    }
+}
+
+/// What to do for an agent that does not go on.
+fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
+    match agent_cause(agent, waits_for_user) {
+        Cause::AgentBootsItsIso => "Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again".to_owned(),
+        Cause::AgentNotApproved => format!(
             "Approve it, if the host is yours: `oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'`",
             agent.metadata.namespace, agent.metadata.name
-        )
-    } else if waits_for_user {
-        "Do what its Agent says; it then goes on by itself".to_owned()
-    } else {
-        "Correct what the Agent's conditions name".to_owned()
+        ),
+        Cause::AgentWaitsForUser => "Do what its Agent says; it then goes on by itself".to_owned(),
+        _ => "Correct what the Agent's conditions name".to_owned(),
     }
 }
 

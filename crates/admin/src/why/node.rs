@@ -1,6 +1,7 @@
 //! The Node of a machine (pure).
 
 use super::case::Case;
+use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::instance::replace;
@@ -115,6 +116,7 @@ impl<'a> Case<'a> {
         };
         Finding::new(
             Stage::Joined,
+            Cause::Joined,
             &*node.metadata.name,
             format!("{} has joined: {which} is there{ready}{waits}.", self.name),
         )
@@ -137,13 +139,19 @@ impl<'a> Case<'a> {
             );
             self.unseen("the Nodes of the Machines' own cluster: `oc get nodes -o json`");
             return Some(
-                Finding::new(Stage::Unknown, "cannot be told apart", text)
-                    .at(At::Node)
-                    .next("Gather Machines and Nodes of one cluster at one time"),
+                Finding::new(
+                    Stage::Unknown,
+                    Cause::TwoClusters,
+                    "cannot be told apart",
+                    text,
+                )
+                .at(At::Node)
+                .next("Gather Machines and Nodes of one cluster at one time"),
             );
         }
         let finding = Finding::new(
             Stage::NodeNotReady,
+            Cause::NodeGone,
             format!("{node} is gone"),
             format!(
                 "{} had joined, and its Node {node} is gone: status.nodeRef still names it, and no certificate request of it was seen since.",
@@ -190,13 +198,15 @@ impl<'a> Case<'a> {
         let own = &node.metadata.name;
         let finding = Finding::new(
             Stage::NodeNotReady,
+            Cause::NodeNotReady,
             format!("{own} is not Ready"),
             format!(
                 "{} has joined, and {which} has not been Ready{since}: {}",
                 self.name,
                 sentence(&ready.says())
             ),
-        );
+        )
+        .says(&ready.says());
         let degraded = node
             .daemon
             .as_ref()
@@ -264,7 +274,7 @@ impl<'a> Case<'a> {
             None => " and has no spec.providerID",
         };
         Finding::new(
-            Stage::NodeNotReady,
+            Stage::NodeNotReady, Cause::NodeNotInitialized,
             format!("{} is not initialized", node.metadata.name),
             format!(
                 "{} has joined, and {which} keeps the taint {UNINITIALIZED}{id}: the cloud controller manager has not initialized it, so that pods are kept from it.",
@@ -289,6 +299,7 @@ impl<'a> Case<'a> {
         });
         let finding = Finding::new(
             Stage::NodeNotReady,
+            bare.map_or(Cause::AddressesMissing, |_| Cause::HostNotInspected),
             format!("{} is not linked", node.metadata.name),
             format!(
                 "{} has joined, and the Machine is not linked to it: {which} is there, and the Machine has no addresses, by which it is found{why}.",
@@ -329,12 +340,14 @@ impl<'a> Case<'a> {
         self.see(self.field("status.nodeRef"), None, format!("none; {why}"));
         Finding::new(
             Stage::NodeNotReady,
+            Cause::NodeNotLinked,
             format!("{} is not linked", node.metadata.name),
             format!(
                 "{} has joined, and the Machine is not linked to it: {which} is there, and status.nodeRef is empty; {why}.",
                 self.name
             ),
         )
+        .says(&why)
         .next("Read the log of the nodelink-controller: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c nodelink-controller`")
     }
 }

@@ -2,6 +2,8 @@
 //! it came.
 
 use super::case::Case;
+use super::cause::Cause;
+use super::failures::Failure;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::span;
@@ -23,6 +25,7 @@ impl Case<'_> {
         let made = |why: String| {
             Finding::new(
                 Stage::NoInstance,
+                Cause::NodeClaimNotLaunched,
                 "it is not launched",
                 format!("{name} has no instance{why}"),
             )
@@ -37,7 +40,9 @@ impl Case<'_> {
         };
         self.see_condition(launched);
         let source = self.field("condition Launched");
+        let failure = Failure::of(claim, &launched.says());
         let finding = made(format!(": {}", sentence(&launched.says())));
+        let finding = finding.because(failure).says(&launched.says());
         Err(finding.proved(self, source, &[Counter::Nodes]))
     }
 
@@ -63,6 +68,7 @@ impl Case<'_> {
         );
         Finding::new(
             Stage::Unknown,
+            Cause::NodeClaimNotRegistered,
             "cannot be told",
             format!(
                 "{}'s instance was launched, and its Node has not registered{age}{says}",

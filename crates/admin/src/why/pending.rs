@@ -2,14 +2,16 @@
 //! under another that is nobody's.
 
 use super::case::{Case, Subject};
+use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::{Moment, span};
-use super::taken_name::APPROVED_WITHIN;
+use super::taken_name::{APPROVED_WITHIN, is_localhost};
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::names::normal;
+use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
-use skewguard_cluster::names::count;
+use skewguard_cluster::names::{count, first_of};
 
 /// The number of requests that may wait beyond Machines or Nodes (cluster-machine-approver,
 /// `maxDiffBetweenPendingCSRsAndMachinesCount`).
@@ -87,6 +89,12 @@ impl<'a> Case<'a> {
         let since = strangers.filter(|one| one.first >= Some(at));
         let strangers: Vec<&CertificateRequest> = since.map(|one| one.last).collect();
         let (first, last) = (strangers.first()?, strangers.last()?);
+        // Machines without a host name ask under one name.
+        let of_one_name = self.index.links.first_requests(&first.node);
+        let pending = of_one_name.iter().filter(|one| one.is_pending()).count();
+        if strangers.len() == 1 && pending > 1 && is_localhost(&first.node) {
+            return Some(self.of_localhost(&of_one_name));
+        }
         if strangers.len() < self.index.unnamed {
             let nodes = strangers.iter().take(3).map(|one| one.node.as_str());
             let nodes = nodes.collect::<Vec<_>>().join(", ");
@@ -120,9 +128,90 @@ impl<'a> Case<'a> {
                 count(strangers.len(), "request"),
                 last.metadata.name
             );
-            return Some(no_certificate("under another name", sentence).next(NAMES));
+            return Some(
+                no_certificate(Cause::RequestsOfOtherNames, "under another name", sentence)
+                    .next(NAMES),
+            );
         }
         Some(self.of_one_name(first, &begin, after))
+    }
+
+    /// A Machine without addresses in its status, though its instance is there: the approver finds none by a
+    /// request, and nobody can tell who asked for a config.
+    pub(super) fn without_own_addresses(&mut self, why: &str) -> Option<Finding> {
+        let machine = self
+            .machine
+            .filter(|machine| machine.addresses.is_empty())?;
+        let made = machine.metadata.created.filter(|_| self.host.is_none())?;
+        self.see(self.field("status.addresses"), None, "none");
+        let begin = format!(
+            "{} has no addresses in its status, though its instance is there: the approver finds no Machine for its request, and whether it asked for its config cannot be told: {why}.",
+            self.name
+        );
+        self.unread(&[Counter::Requests, Counter::Nodes]);
+        let look = match machine.is_of_cluster_api() {
+            true => {
+                "Look why its infrastructure object gives it neither a providerID nor addresses"
+            }
+            false => {
+                "Look why its controller writes no status.addresses: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`"
+            }
+        };
+        Some(match self.of_another_name(made) {
+            Some(finding) => {
+                let (stage, sentence) = (finding.stage, format!("{begin} {}", finding.sentence));
+                finding.retold(
+                    stage,
+                    Cause::AddressesMissing,
+                    sentence,
+                    Some(look.to_owned()),
+                )
+            }
+            None => Finding::new(
+                Stage::Unknown,
+                Cause::AddressesMissing,
+                "cannot be told apart",
+                begin,
+            )
+            .next(look),
+        })
+    }
+
+    /// Nodes that no Machine names, one of which a Machine without addresses may be.
+    pub(super) fn of_nodes_of_nobody(&mut self) -> Option<Finding> {
+        let machine = self.machine.filter(|machine| machine.node_pool.is_none())?;
+        let made = machine
+            .metadata
+            .created
+            .filter(|_| self.aliases.addresses.is_empty())?;
+        let all = self.index.nodes_of_nobody.iter();
+        let later: Vec<&Node> = all
+            .filter(|node| node.metadata.created > Some(made))
+            .copied()
+            .collect();
+        if later.is_empty() {
+            return None;
+        }
+        self.unseen("which machine each of them is: their MAC addresses or serial numbers");
+        let names = later.iter().map(|node| &*node.metadata.name);
+        let names = first_of(names, 3, later.len());
+        for node in later.iter().take(3) {
+            let source = format!("Node {}", node.metadata.name);
+            self.see(
+                source,
+                node.metadata.created,
+                "created; no Machine names it",
+            );
+        }
+        Some({
+            let text = format!(
+                "Whether {} is one of the Nodes that no Machine names cannot be told apart: it has no addresses, and these came after it was made: {names}.",
+                self.name
+            );
+            Finding::new(Stage::Unknown, Cause::NodesOfNobody, "cannot be told apart", text)
+                .at(At::Node)
+                .next("Compare its console, MAC addresses or serial number with those of these Nodes, and leave both as they are until then")
+        })
     }
 
     fn see_strangers(&mut self, strangers: &[&CertificateRequest]) {
@@ -131,6 +220,21 @@ impl<'a> Case<'a> {
             let text = format!("of node {node}, which nobody has as its name, {state}");
             self.see(one.source(), one.metadata.created, text);
         }
+    }
+
+    /// Requests of machines that nobody gave a host name.
+    fn of_localhost(&mut self, requests: &[&CertificateRequest]) -> Finding {
+        self.see_strangers(requests);
+        self.unseen("which request is its own: its console");
+        let ids = requests.iter().map(|one| &*one.metadata.name);
+        let ids = first_of(ids, 5, requests.len());
+        let node = requests.first().map_or("", |one| &*one.node);
+        let sentence = format!(
+            "{} waits for its certificate, as it seems, and cannot be told apart from others: requests {ids} are of {node}, since neither DHCP nor reverse DNS gave a host name.",
+            self.name
+        );
+        no_certificate(Cause::HostNameInvalid, "under no name", sentence)
+            .next(format!("Give each machine a host name (DHCP, reverse DNS), and start it again; never approve these: each machine without a name would be Node {node}"))
     }
 
     /// The one request of no known machine.
@@ -147,6 +251,7 @@ impl<'a> Case<'a> {
             }
         };
         let finding = no_certificate(
+            Cause::RequestOfOtherName,
             format!("{request} of {node}"),
             format!(
                 "{begin} request {request} of {node}, which no Machine, host or Node has as its name, was made{}, after {after}; {why}",
@@ -180,13 +285,13 @@ impl<'a> Case<'a> {
         }
         let finding = if !request.is_signed {
             let refused = refused.unwrap_or_else(|| " and not signed.".to_owned());
-            no_certificate(
+            no_certificate(Cause::CertificateNotSigned,
                 format!("{id} is not signed"),
                 format!("{name} waits for its certificate: request {id}, made{when}, is approved{refused}"),
             )
             .next("Look at the signer: `oc describe clusteroperators kube-controller-manager`")
         } else if request.dates.is_some_and(|dates| dates.until < self.now) {
-            no_certificate(
+            no_certificate(Cause::CertificateOutlived,
                 "it has expired",
                 format!("{name} got its certificate{when}, and there is no Node of it; by now the certificate has expired."),
             )
@@ -194,6 +299,7 @@ impl<'a> Case<'a> {
         } else {
             let finding = Finding::new(
                 Stage::NodeNotReady,
+                Cause::NodeMissing,
                 "there is none",
                 format!("{name} got its certificate{when}, and there is no Node of it."),
             )
@@ -214,6 +320,7 @@ impl<'a> Case<'a> {
         if let Some(why) = &last.denied {
             self.see(&source, created, format!("of node {node}, denied: {why}"));
             return no_certificate(
+                Cause::RequestDenied,
                 format!("{id} was denied"),
                 format!(
                     "{name} was denied its certificate{}: {}",
@@ -242,6 +349,7 @@ impl<'a> Case<'a> {
             Reason::Unknown => (".".to_owned(), Some(self.approver_unseen())),
         };
         let finding = no_certificate(
+            Cause::RequestPending,
             format!("{id} is pending"),
             format!(
                 "{name} waits for its certificate: {}{reason}",
@@ -400,8 +508,8 @@ impl<'a> Case<'a> {
     }
 }
 
-fn no_certificate(step: impl Into<String>, sentence: String) -> Finding {
-    Finding::new(Stage::NoCertificate, step, sentence)
+fn no_certificate(cause: Cause, step: impl Into<String>, sentence: String) -> Finding {
+    Finding::new(Stage::NoCertificate, cause, step, sentence)
 }
 
 /// The approver's log, as a source.

@@ -1,6 +1,7 @@
 //! Machines that a health check or the cluster-autoscaler ends before they can join, again and again (pure).
 
 use super::case::Case;
+use super::cause::Cause;
 use super::deletion::Deletion;
 use super::finding::Finding;
 use super::index::Index;
@@ -70,17 +71,18 @@ impl<'a> Case<'a> {
         let named = deleted.iter().find_map(|one| one.check);
         let check = self.check_of(machine, named);
         let begin = loop_words(self.name, machine, &deleted, named, check);
-        let (why, first) = if with_node == deleted.len() {
+        let (cause, why, first) = if with_node == deleted.len() {
             (
+                Cause::HealthCheckLoopWithNodes,
                 ". They had Nodes: their unhealthyConditions are why, and another timeout changes nothing.".to_owned(),
                 Some("Find out what their Nodes had: `oc get events -A --field-selector involvedObject.kind=Node`".to_owned()),
             )
         } else {
             let why = self.without_node(check, deleted.len() - with_node, with_node);
-            (why, check.map(stop))
+            (Cause::HealthCheckLoop, why, check.map(stop))
         };
         let sentence = format!("{begin}{why} {}", finding.sentence);
-        let finding = finding.retold(Stage::BeingRemade, sentence, first);
+        let finding = finding.retold(Stage::BeingRemade, cause, sentence, first);
         self.told_by(true, finding)
     }
 
@@ -108,7 +110,10 @@ impl<'a> Case<'a> {
         let check = self.covering(machine).filter(|check| check.is_external);
         let first = check.map(stop);
         let stage = finding.stage;
-        self.told_by(true, finding.retold(stage, sentence, first))
+        self.told_by(
+            true,
+            finding.retold(stage, Cause::HostRestarted, sentence, first),
+        )
     }
 
     /// The finding, told as a part of the loop in which the cluster-autoscaler gives up the machines of its
@@ -135,7 +140,12 @@ impl<'a> Case<'a> {
             self.name, finding.sentence
         );
         let first = "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler";
-        let finding = finding.retold(Stage::BeingRemade, sentence, Some(first.to_owned()));
+        let finding = finding.retold(
+            Stage::BeingRemade,
+            Cause::AutoscalerLoop,
+            sentence,
+            Some(first.to_owned()),
+        );
         self.told_by(true, finding)
     }
 

@@ -1,5 +1,6 @@
 //! The answer of `why`, serialised as `WhyReport`: fields are only ever added.
 
+use super::cause::{Cause, CauseName};
 use super::way::{Stage, Step};
 use crate::audit::{Origin, Unread};
 use crate::finding::Subject;
@@ -34,7 +35,7 @@ pub(crate) struct WhyReport {
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Explanation {
-    /// `Machine`, `BareMetalHost`, `NodeClaim`, `Agent`, `MachineSet`, `NodePool`, or
+    /// `Machine`, `BareMetalHost`, `NodeClaim`, `Agent`, `MachineSet`, `NodePool`, `Node`, or
     /// `CertificateSigningRequest` of a node without a Machine. Later releases may add words.
     pub(crate) kind: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -49,6 +50,15 @@ pub(crate) struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) age_seconds: Option<u64>,
     pub(crate) stage: Stage,
+    /// The name of the cause: a failure of the provider by its kind, else what was seen. Later releases may
+    /// add names.
+    pub(crate) cause: CauseName,
+    /// Loops and the like that it is a part of, by their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) remarks: Vec<Cause>,
+    /// What tells it from another of the same cause.
+    #[serde(skip)]
+    pub(crate) key: Vec<String>,
     /// It has a proof. What a node says of itself is none.
     pub(crate) is_certain: bool,
     /// Proof that makes it certain.

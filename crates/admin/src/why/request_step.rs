@@ -233,7 +233,7 @@ impl Case<'_> {
     }
 
     /// Servers whose log was not read.
-    fn missing_servers(&self) -> Option<String> {
+    pub(super) fn missing_servers(&self) -> Option<String> {
         let facts = self.facts;
         let read = facts.logs.servers().count();
         let masters = facts.all_nodes().filter(|node| node.is_control_plane);

@@ -1,6 +1,7 @@
 //! Requests that were refused, and machines that did not ask: why, and what to do (pure).
 
 use super::case::Case;
+use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::first_boot::SERVERS;
 use super::ground::Counter;
@@ -11,6 +12,7 @@ use super::server_line::FailureKind;
 use super::way::Stage;
 use crate::version::ImageVersion;
 use skewguard_cluster::names::count;
+use skewguard_core::platform::Platform;
 use std::net::IpAddr;
 
 /// What could say otherwise where a request was refused, or none was made.
@@ -28,9 +30,9 @@ pub(super) struct NotAsked {
 
 impl NotAsked {
     /// The finding, with the reason as the end of the sentence.
-    pub(super) fn because(&self, why: &str) -> Finding {
+    pub(super) fn because(&self, cause: Cause, why: &str) -> Finding {
         let sentence = format!("{}{why}", self.begin);
-        Finding::new(Stage::NoRequest, self.step.clone(), sentence)
+        Finding::new(Stage::NoRequest, cause, self.step.clone(), sentence)
     }
 }
 
@@ -62,6 +64,7 @@ impl Case<'_> {
         let client = client(agent);
         let images = images_of_agent(agent);
         let images = images.map_or(String::new(), |images| format!(" ({images})"));
+        let error_text = error.clone();
         let error = sentence(error);
         let status = status(*kind);
         let times = times(seen.count);
@@ -70,9 +73,10 @@ impl Case<'_> {
             self.name,
             self.ago(seen.last.at)
         );
-        let because = |why: String| {
+        let because = |cause, why: String| {
             Finding::new(
                 Stage::RequestRefused,
+                cause,
                 format!("refused{status}"),
                 begin + &why,
             )
@@ -84,24 +88,25 @@ impl Case<'_> {
                     none if none.is_empty() => none,
                     others => format!(" ({others})"),
                 };
-                because(format!("there is no MachineConfigPool {pool}."))
+                because(Cause::PoolMissing, format!("there is no MachineConfigPool {pool}."))
                     .next(format!("Create MachineConfigPool {pool}, or give the set the user data of one that exists{others}; then delete the Machine"))
             }
-            FailureKind::Bootstrap => because("the bootstrap machine's server answered, not the cluster's, and it serves the control plane alone.".to_owned())
+            FailureKind::Bootstrap => because(Cause::BootstrapAnswers, "the bootstrap machine's server answered, not the cluster's, and it serves the control plane alone.".to_owned())
                 .next("Take the bootstrap machine out of the load balancer of port 22623, or switch it off: Ignition asks again by itself"),
-            FailureKind::NoConfig => because(error)
+            FailureKind::NoConfig => because(Cause::ConfigNotRendered, error)
                 .next(format!("Ignition asks again by itself; look at the pool: `oc describe mcp {pool}`"))
                 .next("Look at the operator: `oc describe co machine-config`"),
             FailureKind::Conversion => {
                 let reads = of_agent(agent).map_or(String::new(), |spec| format!(", which reads specs up to {spec}"));
-                because(format!("the pool's config cannot be written for {client}{reads}{images}: {error}"))
+                because(Cause::ConfigNotConvertible, format!("the pool's config cannot be written for {client}{reads}{images}: {error}"))
                     .next(format!("Make the machine from a newer boot image, or take out of the MachineConfigs of pool {pool} what this spec does not have"))
             }
-            FailureKind::Spec => because(format!("the machine-config-server has no config of a spec that {client} accepts{images}."))
+            FailureKind::Spec => because(Cause::IgnitionTooNew, format!("the machine-config-server has no config of a spec that {client} accepts{images}."))
                 .next("Make the machine from a boot image of the cluster's own release"),
-            FailureKind::Write => because(format!("the connection broke while it was sent: {error}"))
+            FailureKind::Write => because(Cause::ConnectionBreaks, format!("the connection broke while it was sent: {error}"))
                 .next(format!("{NETWORK} (MTU)")),
         };
+        let finding = finding.says(&error_text);
         if seen.last.is_doubtful {
             self.unseen(WHOSE);
             self.unread(AGAINST);
@@ -118,7 +123,7 @@ impl Case<'_> {
         self.unread(AGAINST);
         self.unseen("whether the last answer arrived: its console has Ignition's error");
         Finding::new(
-            Stage::RequestRefused,
+            Stage::RequestRefused, Cause::AnswerLost,
             format!("{tries} tries, no answer arrives"),
             format!(
                 "{name} asked for the config of pool {pool} {tries} times in one boot, the last time{when}, as Ignition does when no answer comes; the machine-config-server logged no error: its answers do not arrive, as it seems."
@@ -144,7 +149,7 @@ impl Case<'_> {
             false => format!("a client on it ({agent})"),
         };
         let finding = Finding::new(
-            Stage::RequestRefused,
+            Stage::RequestRefused, Cause::InstallerRefused,
             format!("refused{status} to {agent}"),
             format!(
                 "{name} has not asked for its config itself; {who} asked {} for the config of pool {pool}, the last time{when}, and did not get it{status}: {}",
@@ -219,14 +224,21 @@ impl Case<'_> {
         }
         if let Some(state) = odd_state {
             self.unseen("whether its instance runs: the cloud's console");
-            let finding = told.because(&format!(": its instance's state is {state}."));
+            let finding = told.because(
+                Cause::InstanceStateOdd,
+                &format!(": its instance's state is {state}."),
+            );
             return (
                 finding.next("Look in the cloud's console whether it runs"),
                 false,
             );
         }
         if let Some(why) = self.no_server_is_ready() {
-            return (told.because(&format!(": {why}.")).next(SERVERS), false);
+            return (
+                told.because(Cause::NoServerReady, &format!(": {why}."))
+                    .next(SERVERS),
+                false,
+            );
         }
         let guess = self
             .unreadable_pointer(&told)
@@ -236,20 +248,33 @@ impl Case<'_> {
         if let Some(guess) = guess {
             return (guess, false);
         }
+        if let Some(missing) = self.missing_servers() {
+            let sentence = format!(
+                "{}: {missing} were not read, and may have its request.",
+                told.begin
+            );
+            let finding =
+                Finding::new(Stage::Unknown, Cause::SilentInSomeLogs, told.step, sentence);
+            return (finding.next("Get the other logs first: `oc get pods -n openshift-machine-config-operator -l k8s-app=machine-config-server`, and `oc logs` of each"), false);
+        }
+        if let Some(finding) = self.without_usable_address(&told) {
+            return (finding, false);
+        }
         let causes = "user data, network or load balancer.";
         let why = if silence.is_told_apart {
             format!(": {causes}")
         } else {
             format!("; where no request of an unknown address is its own: {causes}")
         };
+        let image = self.possible_image();
         let finding = told
-            .because(&why)
+            .because(Cause::UserDataOrNetwork, &why)
             .next("Look at its console: Ignition says there what it asks for, and the error")
             .next(format!(
                 "From its network: `curl -k https://{}:22623/healthz`",
                 self.server()
             ));
-        (finding, true)
+        (image.into_iter().fold(finding, Finding::next), true)
     }
 
     /// Silence since the logs begin, which is later than the machine was made: it may have got its config
@@ -265,8 +290,57 @@ impl Case<'_> {
             _ => "",
         };
         let sentence = format!("{}; whether it did before{by} cannot be told.", told.begin);
-        let finding = Finding::new(Stage::Unknown, told.step.clone(), sentence);
+        let finding = Finding::new(
+            Stage::Unknown,
+            Cause::PerhapsBeforeLogs,
+            told.step.clone(),
+            sentence,
+        );
         Some(finding.next("Look at its console: Ignition says there whether it got its config"))
+    }
+
+    /// The audit's word on the image of its set, where that may be too old for the platform.
+    fn possible_image(&mut self) -> Option<String> {
+        let judged = self.judged?;
+        let (set, version) = (judged.short_name(), judged.sure_version());
+        let is_old = judged.would_be_refused() || judged.estimate.is_some();
+        let image = match (version, &judged.estimate) {
+            (Some(version), _) => version.to_owned(),
+            (None, Some(estimate)) => {
+                format!("probably {}, {}", estimate.ocp_version, estimate.from)
+            }
+            (None, None) => return None,
+        };
+        self.see(&set, None, format!("boot image {image}"));
+        is_old.then(|| format!("A possible cause is the boot image of {set} ({image}): one that is too old for its platform never comes up. `oc skewguard audit` has what to set"))
+    }
+
+    /// No address, or one that a machine gives itself, where it is the machine that tells of its addresses.
+    fn without_usable_address(&mut self, told: &NotAsked) -> Option<Finding> {
+        let machine = self.machine?;
+        let is_told_by_cloud = matches!(
+            machine.source.platform(),
+            None | Some(Platform::Aws | Platform::Azure | Platform::Gcp)
+        );
+        let is_own = |ip: &IpAddr| match ip {
+            IpAddr::V4(ip) => ip.is_link_local(),
+            IpAddr::V6(ip) => ip.is_unicast_link_local(),
+        };
+        let own = &self.aliases.addresses;
+        if is_told_by_cloud || !own.iter().all(is_own) {
+            return None;
+        }
+        let own: Vec<String> = own.iter().map(IpAddr::to_string).collect();
+        let has = match own.as_slice() {
+            [] => "no address".to_owned(),
+            own => format!("{} alone, which it gave itself", own.join(", ")),
+        };
+        self.unseen("whether DHCP answers it: its console, and the DHCP server's log");
+        let why = format!(
+            ": it has {has}; DHCP, its network or its port group gave it none, as it seems."
+        );
+        let finding = told.because(Cause::NoAddressFromDhcp, &why);
+        Some(finding.next("Look at its console for its addresses, and at DHCP: the server, its range, its relay, the VLAN"))
     }
 
     /// The name by which machines reach the machine-config-servers.
@@ -352,7 +426,7 @@ impl Case<'_> {
                 }
             },
         };
-        Some(self.about_authority(told.because(&format!(": {why}."))))
+        Some(self.about_authority(told.because(Cause::UnknownAuthority, &format!(": {why}."))))
     }
 
     /// A CA that has expired: the one in its user data, or the machine-config-server's own.
@@ -389,7 +463,7 @@ impl Case<'_> {
             format!("user data of Ignition spec {spec}"),
         );
         self.see(&set, None, format!("boot image {version}: {says}"));
-        let finding = told.because(&format!(": its user data is of Ignition spec {spec}, which its boot image {version} cannot read ({says})."));
+        let finding = told.because(Cause::UserDataSpecTooNew, &format!(": its user data is of Ignition spec {spec}, which its boot image {version} cannot read ({says})."));
         Some(finding.next(format!(
             "Give {set} a newer boot image, or user data of spec {}; then delete the Machine",
             ignition.reads
@@ -414,7 +488,7 @@ impl Case<'_> {
         );
         let why =
             format!(": its user data asks another host than {own}, the cluster's internal API.");
-        Some(told.because(&why).next(help))
+        Some(told.because(Cause::UserDataForOtherHost, &why).next(help))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sets that want more machines than they have, and were refused them (pure).
 
 use super::case::{Case, Subject};
+use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::hosted::is_stopped;
@@ -101,13 +102,14 @@ impl<'a> Case<'a> {
             None => {
                 self.unseen("why: the machineset-controller's log (get pods/log in openshift-machine-api), and Events, which are kept for hours");
                 let text = format!("{begin}, and nothing that was read says why.");
-                return Finding::new(Stage::NoInstance, step, text)
+                return Finding::new(Stage::NoInstance, Cause::NoMachineMade, step, text)
                     .next("Read the machineset-controller's log: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machineset-controller`");
             }
         };
         self.see(&source, at, &message);
-        let (by, help) = if message.contains("skewguard") {
+        let (cause, by, help) = if message.contains("skewguard") {
             (
+                Cause::SkewguardRefuses,
                 if is_event {
                     by
                 } else {
@@ -118,10 +120,16 @@ impl<'a> Case<'a> {
                 ),
             )
         } else {
-            (by, "Correct what the message names".to_owned())
+            (
+                Cause::NoMachineMade,
+                by,
+                "Correct what the message names".to_owned(),
+            )
         };
         let text = format!("{begin}{tried}: {by}: {}", sentence(&message));
-        let finding = Finding::new(Stage::NoInstance, step, text).next(help);
+        let finding = Finding::new(Stage::NoInstance, cause, step, text)
+            .says(&message)
+            .next(help);
         let finding = finding.proved(self, source, &[Counter::Itself]);
         self.told_by(is_event, finding)
     }

@@ -58,6 +58,11 @@ pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
     let agents = agents.filter(|agent| agent.is_bound && !agent.is_over());
     let others = hosts.map(Subject::Host).chain(agents.map(Subject::Agent));
     let others = others.filter_map(|subject| without_node(index, subject));
+    let nodes = index
+        .nodes_of_nobody
+        .iter()
+        .filter(|node| node.is_uninitialized());
+    let others = others.chain(nodes.map(|node| (node.metadata.created, Subject::Node(node))));
     let mut all: Vec<Waiting<'_>> = machines
         .map(|machine| (machine.metadata.created, Subject::Machine(machine)))
         .chain(others)
@@ -202,7 +207,24 @@ fn named<'a>(index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
         strangers.map(Subject::Request).collect(),
     ];
     let is_there = |found: &Vec<_>| !found.is_empty();
-    found.into_iter().find(is_there).unwrap_or_default()
+    let found = found.into_iter().find(is_there);
+    found.unwrap_or_else(|| of_set_or_node(index, (before, own)))
+}
+
+/// The Machines of a set of this name, else the Node that no Machine stands for.
+fn of_set_or_node<'a>(index: &Index<'a>, (before, own): (&str, &str)) -> Vec<Subject<'a>> {
+    let is_kind = |kind| before.is_empty() || is_kind(before, kind);
+    let machines = index.facts.all_machines();
+    let of_set = machines.filter(|machine| {
+        let is_there = before == machine.metadata.namespace || is_kind("MachineSet");
+        is_there && machine.is_owned_by("MachineSet", Some(own))
+    });
+    let found: Vec<_> = of_set.map(Subject::Machine).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let node = index.links.node(own).filter(|_| is_kind("Node"));
+    node.map(Subject::Node).into_iter().collect()
 }
 
 /// The Machine of a host, else the host itself.
@@ -229,9 +251,6 @@ fn is_kind(word: &str, kind: &str) -> bool {
 fn not_there(facts: &Cluster, name: &str) -> String {
     let own = name.rsplit('/').next().unwrap_or(name);
     let shown = crate::text::printable(name);
-    if facts.all_nodes().any(|node| node.metadata.name == own) {
-        return format!("{shown}: the Node is there, and has no Machine, BareMetalHost or Agent");
-    }
     let gone = facts
         .events
         .iter()

@@ -262,6 +262,6 @@ const RENEWED: &str = "If it is this machine's (one for serving follows)";
 pub(super) const RENEWALS: &str = "Renewals are approved by kube-controller-manager; look why it did not: `oc describe clusteroperators kube-controller-manager`";
 
 /// Tells if a node has no name of its own.
-fn is_localhost(node: &str) -> bool {
+pub(super) fn is_localhost(node: &str) -> bool {
     node == "localhost" || node.starts_with("localhost.")
 }

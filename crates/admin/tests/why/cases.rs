@@ -29,9 +29,11 @@ struct Truth {
 }
 
 #[rustfmt::skip]
-const TRUTHS: [Truth; 35] = [
+const TRUTHS: [Truth; 44] = [
     Truth { case: "agent-boots-its-iso-again", stage: "NoInstance", is_certain: true, machines: 1, says: &["booted the installation image", "boot order"], never: &["has not asked"] },
     Truth { case: "autoscaler-gives-up-young", stage: "BeingRemade", is_certain: false, machines: 1, says: &["gave up", "of this set or others: 6"], never: &["`oc edit"] },
+    Truth { case: "capi-without-data-secret", stage: "NoInstance", is_certain: false, machines: 1, says: &["WaitingForBootstrapData", "dataSecretName names no Secret"], never: &[] },
+    Truth { case: "capi-without-provider-id", stage: "Unknown", is_certain: false, machines: 1, says: &["dhcp-37.example.com"], never: &["has no instance", "machine-api-controllers"] },
     Truth { case: "capi-v1beta2-failure", stage: "NoInstance", is_certain: true, machines: 1, says: &["InsufficientInstanceCapacity", "instance type"], never: &["NotReady"] },
     Truth { case: "check-deletes-what-had-joined", stage: "BeingRemade", is_certain: false, machines: 1, says: &["had Nodes", "unhealthyConditions"], never: &["oc patch machinehealthchecks", "because they had no Node"] },
     Truth { case: "cloud-credentials-gone", stage: "Unknown", is_certain: true, machines: 1, says: &["could not be asked", "No OpenIDConnect provider", "[?] instance", "Leave Machines and sets"], never: &["provider spec", "elete the Machine", "has no instance"] },
@@ -46,6 +48,13 @@ const TRUTHS: [Truth; 35] = [
     Truth { case: "host-error-while-provisioning", stage: "NoInstance", is_certain: false, machines: 1, says: &["provisioning error", "Unable to find a valid partition table"], never: &["delete the Machine"] },
     Truth { case: "host-never-inspected", stage: "NodeNotReady", is_certain: true, machines: 2, says: &["the Machine has no addresses", "never inspected"], never: &["cloud controller"] },
     Truth { case: "identity-provider-of-a-hosted-cluster-gone", stage: "Unknown", is_certain: true, machines: 1, says: &["could not be asked", "OIDC provider"], never: &["provider spec", "elete the Machine", "has no instance"] },
+    Truth { case: "image-too-old-for-its-platform", stage: "NoRequest", is_certain: true, machines: 1, says: &["A possible cause is the boot image", "probably 4.6"], never: &[] },
+    Truth { case: "machine-without-addresses", stage: "NoCertificate", is_certain: false, machines: 1, says: &["has no addresses in its status, though its instance is there", "csr-00-1"], never: &[] },
+    Truth { case: "no-address-from-dhcp", stage: "NoRequest", is_certain: false, machines: 1, says: &["DHCP"], never: &["user data, network"] },
+    Truth { case: "nodes-of-nobody", stage: "Unknown", is_certain: false, machines: 2, says: &["cannot be told apart", "dpu-node-a, dpu-node-b"], never: &[] },
+    Truth { case: "two-causes-told-as-one", stage: "NoInstance", is_certain: true, machines: 2, says: &["HTTP 401", "HTTP 404"], never: &["are alike"] },
+    Truth { case: "two-requests-for-localhost", stage: "NoCertificate", is_certain: false, machines: 1, says: &["csr-l1, csr-l2", "cannot be told apart"], never: &["oc adm certificate approve"] },
+    Truth { case: "upi-node-not-initialized", stage: "NodeNotReady", is_certain: true, machines: 1, says: &["compute-1 has joined", "cloud controller manager"], never: &[] },
     Truth { case: "instance-in-error", stage: "NoInstance", is_certain: true, machines: 2, says: &["ERROR", "SHUTOFF"], never: &["has not asked"] },
     Truth { case: "marketplace-terms", stage: "NoInstance", is_certain: true, machines: 1, says: &["Legal terms have not been accepted", "Accept the terms"], never: &["provider spec"] },
     Truth { case: "migrating-and-paused", stage: "NoInstance", is_certain: true, machines: 1, says: &["is paused", "cluster.x-k8s.io/paused annotation"], never: &["nothing that was read says why"] },

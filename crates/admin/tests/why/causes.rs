@@ -47,6 +47,33 @@ fn a_paused_node_pool_without_machines_is_told() {
     assert_eq!(of_objects(&[paused_pool(2)])["machines"], json!([]));
 }
 
+fn running(name: &str, node: &str) -> Value {
+    json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": metadata("openshift-machine-api", name, "2026-08-19T07:00:00Z"),
+        "spec": { "providerID": format!("aws:///a/{name}") },
+        "status": { "phase": "Running", "lastUpdated": "2026-08-19T07:10:00Z", "nodeRef": { "kind": "Node", "name": node } } })
+}
+
+/// An archive of two clusters without their ids: no Machine is of a Node in it.
+#[test]
+fn machines_and_nodes_of_two_clusters_end_no_machine() {
+    let found = of_objects(&[running("w-0", "ip-1"), running("m-0", "ip-2")]);
+    let machines = found["machines"].as_array().unwrap();
+    assert_eq!(machines.len(), 2, "{found:#}");
+    for machine in machines {
+        assert_eq!(machine["stage"], "Unknown", "{found:#}");
+        assert_eq!(machine["cause"], "TwoClusters", "{found:#}");
+        assert!(!machine["next"].to_string().contains("elete"), "{found:#}");
+    }
+}
+
+/// What a provider's documents show is no Machine of a cluster.
+#[test]
+fn a_manifest_is_no_machine() {
+    let manifest = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": { "name": "w-0", "namespace": "openshift-machine-api" },
+        "spec": { "providerSpec": { "value": { "kind": "AWSMachineProviderConfig", "ami": { "id": "ami-1" } } } } });
+    assert_eq!(of_objects(&[manifest])["machines"], json!([]));
+}
+
 /// metal3-io/baremetal-operator, `api/v1alpha1`: each try sets `lastUpdated`.
 fn host(state: &str, error: Value, made: &str) -> Value {
     json!({ "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": metadata("openshift-machine-api", "worker-3", made),

@@ -14,11 +14,19 @@ const BOOTSTRAPPER: &str =
 
 /// A request for the certificate of a kubelet as a client.
 fn request(name: &str, node: &str, user: &str, at: &str) -> Value {
+    request_with(name, node, user, at, None)
+}
+
+/// With one more attribute in its subject, by the last number of its OID.
+fn request_with(name: &str, node: &str, user: &str, at: &str, more: Option<(u64, &str)>) -> Value {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     let subject = &mut params.distinguished_name;
     subject.push(DnType::OrganizationName, "system:nodes");
     subject.push(DnType::CommonName, format!("system:node:{node}"));
+    if let Some((oid, value)) = more {
+        subject.push(DnType::CustomDnType(vec![2, 5, 4, oid]), value);
+    }
     let key = KeyPair::generate().unwrap();
     let pem = params.serialize_request(&key).unwrap().pem().unwrap();
     json!({ "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
@@ -85,6 +93,35 @@ fn a_request_of_a_full_name_is_one_request() {
         next(&report).contains("`oc adm certificate approve csr-b`"),
         "{report:#}"
     );
+}
+
+/// docs/did-not-join.md, "A certificate request waits": user, organization and common name have to fit, of
+/// each that waits under the name.
+#[test]
+fn a_request_that_is_not_as_a_nodes_is_never_approved() {
+    let at = "09:10:00";
+    let builder = "system:serviceaccount:default:builder";
+    let own = request("csr-a", NODE, BOOTSTRAPPER, "08:55:00");
+    for odd in [
+        request("csr-b", NODE, builder, at),
+        request_with(
+            "csr-b",
+            NODE,
+            BOOTSTRAPPER,
+            at,
+            Some((10, "system:masters")),
+        ),
+        request_with("csr-b", NODE, BOOTSTRAPPER, at, Some((3, "system:admin"))),
+    ] {
+        for all in [vec![odd.clone()], vec![own.clone(), odd]] {
+            let report = gather("no-certificate", &all, "quiet").json();
+            assert!(!next(&report).contains("certificate approve"), "{report:#}");
+            assert!(
+                next(&report).contains("csr-b has another user"),
+                "{report:#}"
+            );
+        }
+    }
 }
 
 /// A Node of this name since the first of August; a silent one since an hour.

@@ -1,9 +1,9 @@
 //! Machines whose cause is the same (pure): many of them are told once.
 
-use crate::why::Explanation;
+use crate::why::{Cause, CauseName, Explanation, Stage};
 use skewguard_cluster::kinds::groups::REQUEST;
 use skewguard_cluster::names::first_of;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Machines that are told alike, the one that waits longest first.
 pub(super) struct Group<'a> {
@@ -17,9 +17,9 @@ const NAMES: usize = 3;
 /// The groups, in the order of their first ones.
 pub(super) fn groups(machines: &[Explanation]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut places: BTreeMap<Key<'_>, usize> = BTreeMap::new();
     for machine in machines {
-        let place = *places.entry(cause(machine)).or_insert(groups.len());
+        let place = *places.entry(key(machine)).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.others.push(machine),
             None => groups.push(Group {
@@ -41,7 +41,7 @@ impl Group<'_> {
         let all = self.others.len() + 1;
         let machines = std::iter::once(&first).chain(&self.others);
         let names = first_of(machines.map(|machine| &*machine.name), NAMES, all);
-        let owner = first.owner.as_ref();
+        let owner = first.owner.as_ref().filter(|_| !first.cause.is_of_all());
         let owner = owner.map_or(String::new(), |owner| format!(" of {owner}"));
         let kinds = match first.kind {
             REQUEST => "machines that only a certificate request tells of".to_owned(),
@@ -71,27 +71,26 @@ impl Group<'_> {
 /// Requests that are told of a group.
 const REQUESTS: usize = 20;
 
-/// The units in which a span of time is said.
-const UNITS: [&str; 4] = ["second", "minute", "hour", "day"];
+/// What tells a cause from another: its name and the words that others say of it, and whose machine it is.
+type Key<'a> = (
+    &'static str,
+    Stage,
+    bool,
+    Option<&'a str>,
+    CauseName,
+    &'a [Cause],
+    &'a [String],
+);
 
-/// What tells a cause from another: the sentence without names and numbers, and whose machine it is.
-fn cause(machine: &Explanation) -> String {
-    let plain = machine.sentence.replace(&machine.name, "");
-    let is_unit = |word: &str| {
-        let word = word.trim_end_matches([',', '.', ';', ':']);
-        UNITS.contains(&word.strip_suffix('s').unwrap_or(word))
-    };
-    let words = plain.split_whitespace().filter(|word| !is_unit(word));
-    let words = words.map(|word| {
-        let has_number = word.contains(|c: char| c.is_ascii_digit());
-        if has_number { "#" } else { word }
-    });
-    format!(
-        "{} {:?} {} {:?} {}",
+fn key(machine: &Explanation) -> Key<'_> {
+    let owner = machine.owner.as_deref();
+    (
         machine.kind,
         machine.stage,
         machine.is_certain,
-        machine.owner,
-        words.collect::<Vec<_>>().join(" ")
+        owner.filter(|_| !machine.cause.is_of_all()),
+        machine.cause,
+        &machine.remarks,
+        &machine.key,
     )
 }
