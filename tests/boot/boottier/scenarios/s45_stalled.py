@@ -81,9 +81,9 @@ def begun(world, boot):
 
 def after_an_earlier_boot(node):
     """What the agent of an earlier boot has counted."""
-    machine_id = (node.root / "etc/machine-id").read_text(encoding="ascii").strip()
-    state = {"apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState",
-             "firstBoot": {"machineId": machine_id, "total": SECONDS, "waited": SECONDS}}
+    record = json.loads((node.root / "etc/skewguard/boot-image.json").read_text(encoding="utf-8"))
+    state = {"apiVersion": "skewguard.dev/v1alpha1", "kind": "ReportState", "installation": record["bootID"],
+             "firstBoot": {"total": SECONDS, "waited": SECONDS}}
     path = node.var / STATE
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(state), encoding="utf-8")
