@@ -121,7 +121,7 @@ pub(crate) fn audit(
     }
 }
 
-/// What sets are judged for.
+/// The release that sets are judged for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Question<'a> {
     /// The release that was asked about, instead of each set's own.

@@ -19,10 +19,10 @@ struct Table {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Gate {
     pub(crate) to: String,
-    /// Those whose images the operator updates by default from then on.
+    /// Platforms whose images the operator updates by default from then on.
     #[serde(default)]
     pub(crate) platforms: Vec<String>,
-    /// That of nodes.
+    /// The architecture of nodes.
     pub(crate) architecture: Option<String>,
     /// The key in ConfigMap `admin-acks`.
     pub(crate) ack: String,
@@ -88,7 +88,7 @@ pub(crate) fn before(to: OcpMinor) -> Option<OcpMinor> {
     hop.from.parse().ok()
 }
 
-/// What has to be acknowledged before the update to a release.
+/// An acknowledgement before the update to a release.
 pub(crate) fn gates(to: OcpMinor) -> impl Iterator<Item = &'static Gate> {
     let name = to.to_string();
     TABLE.gates.iter().filter(move |gate| gate.to == name)

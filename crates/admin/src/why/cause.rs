@@ -4,7 +4,7 @@ use super::failures::FailureKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was seen, or a remark about it.
+/// A thing that was seen, or a remark about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub(crate) enum Cause {
     AddressesMissing,

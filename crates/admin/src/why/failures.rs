@@ -68,7 +68,7 @@ struct Group {
 static GROUPS: LazyLock<Vec<Group>> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("failures.yaml")).unwrap_or_default());
 
-/// What to do about a failure whose code is not known.
+/// The next step about a failure whose code is not known.
 pub(super) const OTHER: &str = "Correct what the message names";
 
 impl Failure {

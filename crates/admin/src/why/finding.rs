@@ -187,7 +187,7 @@ impl Finding {
         self.failure.map_or(seen, CauseName::Failure)
     }
 
-    /// What tells its cause from another of the same name: words of others, without the machine's own name
+    /// The words that tell its cause from another of the same name: words of others, without the machine's own name
     /// and what is another's each time (ids, addresses, times).
     pub(super) fn key(&self, name: &str) -> Vec<String> {
         let says = self

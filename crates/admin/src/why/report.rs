@@ -56,7 +56,7 @@ pub(crate) struct Explanation {
     /// Loops and the like that it is a part of, by their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) remarks: Vec<Cause>,
-    /// What tells it from another of the same cause.
+    /// The words that tell it from another of the same cause.
     #[serde(skip)]
     pub(crate) key: Vec<String>,
     /// It has a proof. What a node says of itself is none.

@@ -69,7 +69,7 @@ pub(crate) fn platforms(sets: &[SetAudit]) -> Vec<&str> {
 }
 
 impl Blocks {
-    /// As a warning of the audit.
+    /// Writes it as a warning of the audit.
     pub(crate) fn says(&self) -> String {
         let Self {
             installed,

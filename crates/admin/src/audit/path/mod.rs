@@ -1,4 +1,4 @@
-//! What to do on the way to a later release, and by when (pure): the judge at each hop.
+//! The steps on the way to a later release, and by when (pure): the judge at each hop.
 
 mod by_release;
 
@@ -29,7 +29,7 @@ fn key(set: &SetAudit) -> Key {
     )
 }
 
-/// What is to do on the way from the cluster's release to `to`. `now` is the audit without it.
+/// Finds the steps on the way from the cluster's release to `to`. `now` is the audit without it.
 ///
 /// # Errors
 /// The cluster's release is not known, or no update is known that leads from it to `to`.
@@ -110,7 +110,7 @@ struct Walk<'a> {
     excepted: BTreeMap<Key, SetException>,
     /// The steps that there are, each once.
     done: BTreeSet<(Key, bool)>,
-    /// Whether the policy refuses any image that was published, by what decides beside the image.
+    /// Tells if the policy refuses any image that was published, by what decides beside the image.
     refusing: BTreeMap<String, bool>,
     path: Path,
 }

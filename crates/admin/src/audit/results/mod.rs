@@ -98,10 +98,10 @@ pub(crate) struct BootImageAudit {
     /// Sets that are new or worse than in an earlier audit, where one was named.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<AuditChanges>,
-    /// What is to do on the way to a later release, where one was named.
+    /// The steps on the way to a later release, where one was named.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<Path>,
-    /// Why there is none, where one was named.
+    /// The reason for which there is none, where one was named.
     #[serde(skip)]
     pub(crate) no_path: Option<String>,
 }

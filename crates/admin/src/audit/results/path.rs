@@ -1,11 +1,11 @@
-//! What to do on the way to a later release.
+//! The steps on the way to a later release.
 
 use super::effect::Effect;
 use super::set::SetAudit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What to do on the way to a later release, by when. What it does not name is no promise.
+/// The steps on the way to a later release, by when. A thing that it does not name is no promise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Path {
@@ -15,7 +15,7 @@ pub(crate) struct Path {
     /// The minor releases between the two.
     pub(crate) through: Vec<String>,
     pub(crate) steps: Vec<Step>,
-    /// What happens without anybody.
+    /// Changes that happen without anybody.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) by_itself: Vec<String>,
     /// Rows of sets that no step is for.
@@ -45,7 +45,7 @@ pub(crate) struct Step {
     /// The release that the cluster has to have first, `x.y`; absent where it may be done now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) not_before: Option<String>,
-    /// What to do.
+    /// The thing to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remedy: Option<String>,
     /// The last release up to which the remedy was found to be enough; absent where that was not compared.

@@ -27,7 +27,7 @@ pub(crate) enum SetKind {
     /// Karpenter's `NodePool`.
     KarpenterNodePool,
     OpenshiftEC2NodeClass,
-    /// One of a later release's audit, which no set of this one has.
+    /// A kind of a later release's audit, which no set of this one has.
     #[default]
     Unknown,
 }

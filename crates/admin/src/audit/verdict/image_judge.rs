@@ -11,7 +11,7 @@ use crate::verdict::{
 };
 use crate::version::{ImageVersion, OcpMinor, Release};
 
-/// What decides beside an image's version.
+/// The facts that decide beside an image's version.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Judge<'a> {
     pub(crate) policy: &'a PolicyInput,

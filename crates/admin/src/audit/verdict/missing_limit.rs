@@ -20,7 +20,7 @@ pub(crate) fn missing_limit(verdict: &Verdict, judge: Judge<'_>) -> Option<Missi
 }
 
 impl MissingLimit {
-    /// What to do, with the limit word for word.
+    /// The advice, with the limit word for word.
     pub(crate) fn says(&self) -> String {
         let pools = self.pools.iter().flatten();
         let quoted: Vec<String> = pools.map(|pool| format!("\"{pool}\"")).collect();
