@@ -205,6 +205,18 @@ mod tests {
                 "No available BareMetalHost found",
                 Some(FailureKind::HostMissing),
             ),
+            (
+                Some(Platform::VSphere),
+                r#"secret a/b does not have "vc.example.com.username" field set"#,
+                Some(FailureKind::SecretMissing),
+            ),
+            (
+                Some(Platform::VSphere),
+                "datastore a does not have what was asked for",
+                None,
+            ),
+            (gcp, "the answer is unexpected", None),
+            (azure, "the Secret a has been deleted", None),
         ] {
             assert_eq!(of(platform, message), wanted, "{message}");
         }
