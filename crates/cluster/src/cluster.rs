@@ -4,7 +4,7 @@
 use crate::files::staged::Staged;
 use crate::kinds::agent::Agent;
 use crate::kinds::cluster_version::History;
-use crate::kinds::config_pool::ConfigPool;
+use crate::kinds::config_pool::{ConfigPool, Served};
 use crate::kinds::event::Event;
 use crate::kinds::fips::Fips;
 use crate::kinds::health_check::HealthCheck;
@@ -210,6 +210,29 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// What a pool serves to a new node.
+    pub fn served(&self, pool: Option<&str>) -> Served {
+        let found = pool.and_then(|pool| self.config_pools.get(pool));
+        let Some((pool, config)) = found.and_then(|pool| Some((pool, pool.config()?))) else {
+            return Served::Cluster { is_read: false };
+        };
+        match self.rendered.get(config) {
+            Some(release) => Served::Release(release.clone()),
+            None if pool.is_open() || self.history.is_updating => Served::Unread(config.to_owned()),
+            None => Served::Cluster { is_read: true },
+        }
+    }
+
+    /// The names of the MachineConfigs that say what release pools serve, where it may be another one.
+    pub fn served_configs_to_read(&self) -> Vec<String> {
+        let pools = self.config_pools.keys();
+        let unread = pools.filter_map(|pool| match self.served(Some(pool)) {
+            Served::Unread(config) => Some(config),
+            _ => None,
+        });
+        unread.filter(|name| is_dns_name(name, 253)).collect()
+    }
+
     /// Nothing yet, of files or of a live cluster, read at this time.
     pub fn new(purpose: Purpose, now: Moment, is_live: bool) -> Self {
         Self {

@@ -129,7 +129,7 @@ impl<'a> Case<'a> {
             finding.next(
                 "Read in the cloud's console why: an instance in this state is not started again",
             )
-        } else if is_one_of(ENDED, state) && !is_stopped && replace(machine) == DELETE {
+        } else if is_ended && replace(machine) == DELETE {
             finding.next("Delete the Machine: somebody or the cloud ended its instance, which is never started again")
         } else if is_ended {
             finding.next(format!(

@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::finding::Finding;
 use super::moment::{CLOCKS, Moment, span};
-use skewguard_cluster::kinds::names::normal;
+use skewguard_cluster::kinds::names::{is_localhost, normal};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
 
@@ -260,8 +260,3 @@ const RENEWED: &str = "If it is this machine's (one for serving follows)";
 
 /// Who approves renewals, which the machine-approver leaves alone.
 pub(super) const RENEWALS: &str = "Renewals are approved by kube-controller-manager; look why it did not: `oc describe clusteroperators kube-controller-manager`";
-
-/// Tells if a node has no name of its own.
-pub(super) fn is_localhost(node: &str) -> bool {
-    node == "localhost" || node.starts_with("localhost.")
-}

@@ -1,7 +1,5 @@
 //! The config that a MachineConfigPool serves to new nodes, and the release that made it (pure).
 
-use crate::cluster::Cluster;
-use crate::text::is_dns_name;
 use serde::Deserialize;
 
 /// `MachineConfigPool`.
@@ -63,32 +61,7 @@ impl ConfigPool {
     }
 
     /// Tells whether it may serve a config of another release than the cluster's.
-    fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.is_paused || self.wanted.is_some() && self.wanted != self.current
-    }
-}
-
-impl Cluster {
-    /// What a pool serves to a new node.
-    pub fn served(&self, pool: Option<&str>) -> Served {
-        let found = pool.and_then(|pool| self.config_pools.get(pool));
-        let Some((pool, config)) = found.and_then(|pool| Some((pool, pool.config()?))) else {
-            return Served::Cluster { is_read: false };
-        };
-        match self.rendered.get(config) {
-            Some(release) => Served::Release(release.clone()),
-            None if pool.is_open() || self.history.is_updating => Served::Unread(config.to_owned()),
-            None => Served::Cluster { is_read: true },
-        }
-    }
-
-    /// The names of the MachineConfigs that say what release pools serve, where it may be another one.
-    pub fn served_configs_to_read(&self) -> Vec<String> {
-        let pools = self.config_pools.keys();
-        let unread = pools.filter_map(|pool| match self.served(Some(pool)) {
-            Served::Unread(config) => Some(config),
-            _ => None,
-        });
-        unread.filter(|name| is_dns_name(name, 253)).collect()
     }
 }

@@ -53,6 +53,11 @@ pub fn of_provider(id: &str) -> Option<&str> {
     id.rsplit('/').next().filter(|part| !part.is_empty())
 }
 
+/// Tells if a node has no name of its own.
+pub fn is_localhost(node: &str) -> bool {
+    node == "localhost" || node.starts_with("localhost.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
