@@ -448,3 +448,31 @@ fn a_target_and_a_pool_choose_the_limit() {
     );
     assert_ne!(json["reason"], "AlreadyOnTarget");
 }
+
+/// What the rule says of the target is said once.
+#[test]
+fn without_a_target_a_distance_to_it_is_unknown_and_said_once() {
+    let dir = tempfile::tempdir().expect("tempdir");
+    let aleph = write(dir.path(), "aleph.json", "{\"version\":\"9.6.20251023-0\"}");
+    let behind = POLICY.replace(
+        "\"minimumOCPVersion\":\"4.13.0\",\"minimumRHCOSVersion\":\"9.2\"",
+        "\"maximumReleasesBehind\":2",
+    );
+    let behind = write(dir.path(), "behind.json", &behind);
+    let message = |target: &[&str]| {
+        let arguments = [&["--policy", &behind, "--aleph", &aleph], target].concat();
+        check_json(dir.path(), &arguments).1["message"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    assert_eq!(
+        message(&[]).as_deref(),
+        Some("the target release is unknown")
+    );
+    assert_eq!(
+        message(&["--target", "4.22.3"]).as_deref(),
+        Some(
+            "boot image version 9.6.20251023-0 cannot be judged: boot image is RHEL 9.6, of OCP 4.19 to 4.21, 1 to 3 minors behind 4.22; at most 2 allowed"
+        )
+    );
+}

@@ -3,7 +3,7 @@
 use super::{
     Action, BootImageStatus, Deployment, Facts, Finding, Judged, LetThrough, Outcome, OverrideWord,
     PolicyInput, PolicyStatus, Reason, RuleResult, Stage, Target, TargetInput, Verdict, issues,
-    rules::{self, Node, Subject},
+    rules::{self, Fault, Node, Subject},
     words::About,
 };
 use crate::API_VERSION;
@@ -236,9 +236,13 @@ fn undetermined(
     };
     // `onUndetermined` is for an image that cannot be judged. The agent is as old as the image: the
     // first rule that it does not know would stop every scale-up.
-    let of_image = rules::image_is_at_fault(limit, node);
+    let Fault {
+        of_image,
+        rule,
+        message,
+    } = rules::fault(limit, node);
     let (reason, message) = match subject.version {
-        _ if !of_image => (Reason::NoRuleEvaluated, rules::other_fault(limit, node)),
+        _ if !of_image => (Reason::NoRuleEvaluated, message),
         None => (
             Reason::BootImageUnknown,
             "no source on this node names the boot image".to_owned(),
@@ -250,16 +254,18 @@ fn undetermined(
         Some(version) => (
             Reason::NoRuleEvaluated,
             format!(
-                "{} version {version} says too little for any rule about it",
+                "{} version {version} cannot be judged: {message}",
                 subject.name()
             ),
         ),
     };
     if facts.target == TargetInput::Absent {
-        return open(
-            Reason::TargetUnknown,
-            format!("the target is unknown, and {message}"),
-        );
+        // The rule about the target says it itself.
+        let message = match rule {
+            Some(Reason::TooManyReleasesBehind) if subject.version.is_some() => message,
+            _ => format!("the target is unknown, and {message}"),
+        };
+        return open(Reason::TargetUnknown, message);
     }
     let refuse = of_image
         && policy.is_some_and(|policy| {

@@ -75,25 +75,20 @@ pub enum TargetInput {
 
 /// The booted deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(from = "DeploymentFields", into = "DeploymentFields")]
 pub struct Deployment {
     /// The kernel argument `ostree=`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ostree: Option<String>,
     /// `container-image-reference` from the deployment's origin.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub container_image_reference: Option<String>,
     /// Its version by its own os-release, where the installation put it in place of the boot image.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<BootImageStatus>,
-    #[serde(flatten)]
     pub stage: Stage,
 }
 
 /// Progress of a node from its boot image: the first of these that holds, in this order.
 /// In JSON each but the last is a flag.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "StageFlags", into = "StageFlags")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
     /// The booted deployment has the digest of the target's `osImageURL`.
     OnTarget,
@@ -111,9 +106,16 @@ pub enum Stage {
     FirstBoot,
 }
 
+/// A [`Deployment`] in JSON. `flatten` would bring a second reader of everything into the agent.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct StageFlags {
+struct DeploymentFields {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ostree: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container_image_reference: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<BootImageStatus>,
     on_target: bool,
     rebased: bool,
     first_boot_finished: bool,
@@ -123,9 +125,18 @@ struct StageFlags {
     unreadable: bool,
 }
 
-impl From<Stage> for StageFlags {
-    fn from(stage: Stage) -> Self {
+impl From<Deployment> for DeploymentFields {
+    fn from(deployment: Deployment) -> Self {
+        let Deployment {
+            ostree,
+            container_image_reference,
+            image,
+            stage,
+        } = deployment;
         Self {
+            ostree,
+            container_image_reference,
+            image,
             on_target: stage == Stage::OnTarget,
             rebased: stage == Stage::Rebased,
             first_boot_finished: stage == Stage::FirstBootFinished,
@@ -135,25 +146,21 @@ impl From<Stage> for StageFlags {
     }
 }
 
-impl From<StageFlags> for Stage {
-    fn from(flags: StageFlags) -> Self {
-        match flags {
-            StageFlags {
-                on_target: true, ..
-            } => Self::OnTarget,
-            StageFlags { rebased: true, .. } => Self::Rebased,
-            StageFlags {
-                first_boot_finished: true,
-                ..
-            } => Self::FirstBootFinished,
-            StageFlags {
-                may_have_joined: true,
-                ..
-            } => Self::MayHaveJoined,
-            StageFlags {
-                unreadable: true, ..
-            } => Self::Unreadable,
-            _ => Self::FirstBoot,
+impl From<DeploymentFields> for Deployment {
+    fn from(fields: DeploymentFields) -> Self {
+        let flags = [
+            (fields.on_target, Stage::OnTarget),
+            (fields.rebased, Stage::Rebased),
+            (fields.first_boot_finished, Stage::FirstBootFinished),
+            (fields.may_have_joined, Stage::MayHaveJoined),
+            (fields.unreadable, Stage::Unreadable),
+        ];
+        let stage = flags.into_iter().find(|(is_set, _)| *is_set);
+        Self {
+            ostree: fields.ostree,
+            container_image_reference: fields.container_image_reference,
+            image: fields.image,
+            stage: stage.map_or(Stage::FirstBoot, |(_, stage)| stage),
         }
     }
 }

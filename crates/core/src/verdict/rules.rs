@@ -94,28 +94,42 @@ fn not_understood(limit: &Limit) -> Option<String> {
     ))
 }
 
-/// Tells whether what is known of the image, and nothing else, keeps a rule of its own family from
-/// being evaluated. A rule that is not understood might allow it.
-pub(super) fn image_is_at_fault(limit: &Limit, node: Node<'_>) -> bool {
-    let mut of_image = understood(limit, false);
-    not_understood(limit).is_none() && of_image.any(|(_, bound)| bound.asks_too_much(node))
+/// What keeps every rule of a limit from being evaluated.
+pub(super) struct Fault {
+    /// It is what is known of the image, and nothing else.
+    pub(super) of_image: bool,
+    /// The rule that says so.
+    pub(super) rule: Option<Reason>,
+    pub(super) message: String,
 }
 
-/// Says what else keeps every rule of the limit from being evaluated: the policy or the agent, the
-/// image's family, the target, the machine.
-pub(super) fn other_fault(limit: &Limit, node: Node<'_>) -> String {
+/// Finds what is at fault: the policy or the agent, the image, the image's family, the target, the
+/// machine. A rule that is not understood might allow the image.
+pub(super) fn fault(limit: &Limit, node: Node<'_>) -> Fault {
+    let other = |message| Fault {
+        of_image: false,
+        rule: None,
+        message,
+    };
     if let Some(fault) = not_understood(limit) {
-        return fault;
+        return other(fault);
     }
     let family = node.subject.version.and_then(ImageVersion::os_family);
     let is_for = |bound: &Bound| family.is_none_or(|family| bound.is_for(family));
     let is_about_image = understood(limit, false).next().is_some();
-    let own =
-        understood(limit, !is_about_image).find(|(_, bound)| !is_about_image || is_for(bound));
+    let asks = understood(limit, false).find(|(_, bound)| bound.asks_too_much(node));
+    let of_image = asks.is_some();
+    let own = asks.or_else(|| {
+        understood(limit, !is_about_image).find(|(_, bound)| !is_about_image || is_for(bound))
+    });
     match (own, family) {
-        (Some((rule, bound)), _) => bound.finding(rule, node).message,
-        (None, Some(family)) if is_about_image => no_rule_for(family, node),
-        (None, _) => "the limit for this node has no rules".to_owned(),
+        (Some((rule, bound)), _) => Fault {
+            of_image,
+            rule: Some(rule),
+            message: bound.finding(rule, node).message,
+        },
+        (None, Some(family)) if is_about_image => other(no_rule_for(family, node)),
+        (None, _) => other("the limit for this node has no rules".to_owned()),
     }
 }
 

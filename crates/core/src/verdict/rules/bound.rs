@@ -134,24 +134,26 @@ impl Bound {
                     None => not_compared(image, *family, own, &limit),
                 }
             }
-            (Self::Behind(most), Some(image)) => of_release(image, |releases, is| {
-                let Some(Release { minor: target, .. }) = node.target else {
-                    return "the target release is unknown".to_owned();
-                };
-                match releases.minors_to(target) {
-                    None => format!("OCP minors cannot be counted from {releases} to {target}"),
-                    Some([fewest, behind]) => {
-                        let from = if fewest < behind {
-                            format!("{fewest} to ")
-                        } else {
-                            String::new()
-                        };
-                        format!(
-                            "{name} is {is}, {from}{behind} minors behind {target}; at most {most} allowed"
-                        )
-                    }
+            (Self::Behind(most), Some(image)) => match node.target {
+                None => (
+                    releases(image, Asker::Limit).map(|releases| releases.to_string()),
+                    "the target release is unknown".to_owned(),
+                ),
+                Some(Release { minor: target, .. }) => {
+                    of_release(image, |releases, is| match releases.minors_to(target) {
+                        None => format!("OCP minors cannot be counted from {releases} to {target}"),
+                        Some([fewest, behind]) => {
+                            let from = match fewest < behind {
+                                true => format!("{fewest} to "),
+                                false => String::new(),
+                            };
+                            format!(
+                                "{name} is {is}, {from}{behind} minors behind {target}; at most {most} allowed"
+                            )
+                        }
+                    })
                 }
-            }),
+            },
         };
         let mut finding = Finding::new(rule, passes, have, &self.want(node), &message);
         match (self, image) {
