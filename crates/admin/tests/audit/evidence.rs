@@ -104,14 +104,6 @@ fn rows_without_a_set_stay_the_same() {
         (&found["since"]["changes"], &found["since"]["gone"], exit),
         (&json!([]), &json!(0), Exit::Done)
     );
-    // An audit of before had the members as the name.
-    let old = before.replace(row, "w-1, w-2").replace(
-        "\"members\": [\n        \"w-1\",\n        \"w-2\"\n      ],",
-        "",
-    );
-    let file = path("old.json", &old);
-    let (_, _, exit) = of("bmh3.json", &["--since", &file]);
-    assert_eq!(exit, Exit::Done);
     for set in [
         row,
         "worker",

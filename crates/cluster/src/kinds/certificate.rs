@@ -3,6 +3,7 @@
 use crate::moment::Moment;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use x509_parser::time::ASN1Time;
 
 /// The span of time in which a certificate is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,27 +15,13 @@ pub struct Validity {
 impl Validity {
     /// Of a certificate in DER (RFC 5280, section 4.1).
     pub fn of(der: &[u8]) -> Option<Self> {
-        let (SEQUENCE, certificate, _) = element(der)? else {
-            return None;
-        };
-        let (SEQUENCE, mut rest, _) = element(certificate)? else {
-            return None;
-        };
-        // The version is optional; then serial number, algorithm, issuer.
-        if let (0xa0, _, after) = element(rest)? {
-            rest = after;
-        }
-        for _ in 0..3 {
-            (_, _, rest) = element(rest)?;
-        }
-        let (SEQUENCE, dates, _) = element(rest)? else {
-            return None;
-        };
-        let (kind, from, dates) = element(dates)?;
-        let from = time(kind, from)?;
-        let (kind, until, _) = element(dates)?;
-        let until = time(kind, until)?;
-        Some(Self { from, until })
+        let (_, certificate) = x509_parser::parse_x509_certificate(der).ok()?;
+        let dates = certificate.validity();
+        let moment = |time: ASN1Time| u64::try_from(time.timestamp()).ok().map(Moment);
+        Some(Self {
+            from: moment(dates.not_before)?,
+            until: moment(dates.not_after)?,
+        })
     }
 
     /// Of the first certificate of a PEM text in base64, as an object has it.
@@ -44,8 +31,6 @@ impl Validity {
     }
 }
 
-const SEQUENCE: u8 = 0x30;
-
 /// The certificates of a PEM text, in DER: the first hundred.
 pub fn ders(pem: &str) -> impl Iterator<Item = Vec<u8>> {
     let blocks = pem.split("-----BEGIN CERTIFICATE-----").skip(1).take(100);
@@ -54,41 +39,6 @@ pub fn ders(pem: &str) -> impl Iterator<Item = Vec<u8>> {
         let body: String = body.split_ascii_whitespace().collect();
         BASE64_STANDARD.decode(body).ok()
     })
-}
-
-/// The first element: its tag, its content, and what comes behind.
-fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&[tag, length], rest) = der.split_first_chunk()?;
-    let (length, rest) = if length < 0x80 {
-        (usize::from(length), rest)
-    } else {
-        // A certificate has no element of more than three bytes of length.
-        let (bytes, rest) = rest.split_at_checked(usize::from(length & 0x7f))?;
-        if bytes.len() > 3 {
-            return None;
-        }
-        let number = bytes
-            .iter()
-            .fold(0, |sum, byte| sum << 8 | usize::from(*byte));
-        (number, rest)
-    };
-    let (content, rest) = rest.split_at_checked(length)?;
-    Some((tag, content, rest))
-}
-
-/// `UTCTime` (0x17), whose years are 1950 to 2049, and `GeneralizedTime` (0x18).
-fn time(kind: u8, text: &[u8]) -> Option<Moment> {
-    let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
-    let text = match kind {
-        0x17 if text < "50" => format!("20{text}"),
-        0x17 => format!("19{text}"),
-        0x18 => text.to_owned(),
-        _ => return None,
-    };
-    let part = |from: usize, to: usize| text.get(from..to);
-    let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
-    let (hour, minute, second) = (part(8, 10)?, part(10, 12)?, part(12, 14)?);
-    Moment::parse(&format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z"))
 }
 
 #[cfg(test)]

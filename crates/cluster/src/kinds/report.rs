@@ -12,17 +12,16 @@ pub struct Report {
     pub metadata: Metadata,
     #[serde(rename = "report.observedAt", deserialize_with = "time")]
     observed: Option<Moment>,
-    // Agents before 0.1.0 had a verdict in one word.
-    #[serde(rename = "report.verdict.verdict|")]
+    #[serde(rename = "report.verdict.verdict")]
     pub verdict: String,
-    #[serde(rename = "report.verdict.action|")]
+    #[serde(rename = "report.verdict.action")]
     pub action: String,
-    #[serde(rename = "report.verdict.reason|")]
+    #[serde(rename = "report.verdict.reason")]
     pub reason: String,
-    #[serde(rename = "report.verdict.message|", deserialize_with = "message")]
+    #[serde(rename = "report.verdict.message", deserialize_with = "message")]
     pub message: String,
     /// The version of the boot image.
-    #[serde(rename = "report.verdict.bootImage.version|report.bootImage.version")]
+    #[serde(rename = "report.verdict.bootImage.version")]
     pub version: Option<String>,
     #[serde(rename = "report.progress")]
     pub progress: Option<Progress>,

@@ -2,16 +2,15 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::pem::parse_x509_pem;
+use x509_parser::prelude::FromDer;
 
 /// The subject of a node's certificate, without its name.
 pub const NODE_USER: &str = "system:node:";
 
 /// The largest request that is read.
 const MAX: usize = 64 << 10;
-
-/// The OIDs of a common name and an organization, 2.5.4.3 and 2.5.4.10, in DER.
-const COMMON_NAME: [u8; 5] = [0x06, 0x03, 0x55, 0x04, 0x03];
-const ORGANIZATION: [u8; 5] = [0x06, 0x03, 0x55, 0x04, 0x0a];
 
 /// The group of nodes, as a certificate's organization.
 const NODES: &str = "system:nodes";
@@ -26,45 +25,25 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Of `spec.request` of a CertificateSigningRequest: PEM in base64. The subject comes first in a
-    /// request, and its attributes have the OID before each value, so that the first common name is the
-    /// subject's.
+    /// Of `spec.request` of a CertificateSigningRequest: PEM in base64.
     pub fn of_request(encoded: &str) -> Option<Self> {
         if encoded.len() > MAX {
             return None;
         }
         let pem = BASE64_STANDARD.decode(encoded.trim()).ok()?;
-        let pem = String::from_utf8(pem).ok()?;
-        let (_, body) = pem.split_once("-----BEGIN CERTIFICATE REQUEST-----")?;
-        let body: String = body
-            .split("-----END")
-            .next()?
-            .split_ascii_whitespace()
-            .collect();
-        let der = BASE64_STANDARD.decode(body).ok()?;
-        let names = values(&der, &COMMON_NAME);
-        let node = names.first()?.as_ref()?.strip_prefix(NODE_USER);
+        let (_, pem) = parse_x509_pem(&pem).ok()?;
+        let (_, request) = X509CertificationRequest::from_der(&pem.contents).ok()?;
+        let subject = &request.certification_request_info.subject;
+        let names = subject.iter_common_name().map(|name| name.as_str().ok());
+        let names: Vec<Option<&str>> = names.collect();
+        let organizations = subject.iter_organization().map(|name| name.as_str().ok());
+        let node = (*names.first()?)?.strip_prefix(NODE_USER);
         let node = node.filter(|node| !node.is_empty());
-        let organizations = values(&der, &ORGANIZATION);
         Some(Self {
             node: node.map(|node| crate::text::printable_up_to(node, 253)),
-            is_a_nodes: names.len() == 1 && organizations == [Some(NODES.to_owned())],
+            is_a_nodes: names.len() == 1 && organizations.eq([Some(NODES)]),
         })
     }
-}
-
-/// The values of an attribute; `None` for one that is no text of up to 127 bytes.
-fn values(der: &[u8], oid: &[u8; 5]) -> Vec<Option<String>> {
-    let places = der.windows(oid.len()).enumerate();
-    let places = places.filter(|(_, bytes)| bytes == oid);
-    // A tag of a string, and its length in one byte: a name has at most 64 characters.
-    let text = |(at, _): (usize, &[u8])| {
-        let length = usize::from(*der.get(at + oid.len() + 1)?);
-        let begin = at + oid.len() + 2;
-        let text = der.get(begin..begin.checked_add(length).filter(|_| length < 0x80)?)?;
-        String::from_utf8(text.to_vec()).ok()
-    };
-    places.map(text).collect()
 }
 
 #[cfg(test)]

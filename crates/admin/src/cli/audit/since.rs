@@ -77,45 +77,23 @@ fn read<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, Failure> {
 
 /// Tells whether a row of an earlier audit is about this set, or a part of it.
 fn is_of_set(old: &SetAudit, set: &SetAudit) -> bool {
-    // Rows without a set had the names of their members before 0.2.
-    let is_row = || {
-        !set.members.is_empty()
-            && old.members.is_empty()
-            && old.image == set.image
-            && old.pool == set.pool
-    };
-    let (then, now) = (old.object(), set.object());
-    then == now || (then.kind, then.namespace) == (now.kind, now.namespace) && is_row()
-}
-
-/// The parts that a row is of. An audit of before 0.2 has them in a note alone.
-fn parts(old: &SetAudit) -> Vec<&str> {
-    if !old.parts.is_empty() {
-        return old.parts.iter().map(String::as_str).collect();
-    }
-    let mut notes = old.notes.iter();
-    let note = notes.find_map(|note| note.strip_prefix("failure domain "));
-    let names = note.map(|note| note.split(" and ").next().unwrap_or(note));
-    let names = names.into_iter().flat_map(|names| names.split(", "));
-    names.collect()
+    old.object() == set.object()
 }
 
 /// The verdict on a set in an earlier audit: the best one of its parts, of which each has its own; `None`
 /// where the set, or a part of it, is new.
 fn verdict_then(before: &[SetAudit], set: &SetAudit) -> Option<Word> {
     let rows = || before.iter().filter(|old| is_of_set(old, set));
-    let now = parts(set);
-    if now.is_empty() {
+    if set.parts.is_empty() {
         return rows().map(word).max();
     }
-    let of_part = |part: &&str| {
+    let of_part = |part: &String| {
         let is_it = |old: &&SetAudit| {
-            let then = parts(old);
-            then.contains(part) || then.is_empty() && old.image == set.image
+            old.parts.contains(part) || old.parts.is_empty() && old.image == set.image
         };
         rows().find(is_it).map(word)
     };
-    let verdicts: Option<Vec<Word>> = now.iter().map(of_part).collect();
+    let verdicts: Option<Vec<Word>> = set.parts.iter().map(of_part).collect();
     verdicts?.into_iter().max()
 }
 
