@@ -107,7 +107,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
     }
     let facts = aim(args, facts);
     let verdict = match args.policy.is_none() && args.aleph.is_none() {
-        true => node::decide(&read, &facts),
+        true => read.decide(&facts),
         false => decide(&facts),
     };
     match args.output {

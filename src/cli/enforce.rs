@@ -6,8 +6,8 @@ use crate::console::{self, Context, live};
 use crate::gate::{self, Memory, Systemd};
 use crate::journal;
 use crate::node::{
-    self, ENCAPSULATED_PATH, Inputs, KEPT_VERDICT_PATH, Lock, Node, RUN_VERDICT_PATH, Root, decide,
-    facts, is_refused, load_verdict, save_verdict,
+    self, ENCAPSULATED_PATH, Inputs, KEPT_VERDICT_PATH, Lock, Node, RUN_VERDICT_PATH, Root, facts,
+    is_refused, load_verdict, save_verdict,
 };
 use crate::report::situation;
 use crate::verdict::{Fate, Verdict};
@@ -172,7 +172,7 @@ fn decide_and_act(root: &Root, io: &mut Io<'_>) -> Result<Exit, Failure> {
         return Ok(still_refused(None, io));
     }
     let facts = facts(&node, Inputs::default())?;
-    let mut verdict = decide(&node, &facts);
+    let mut verdict = node.decide(&facts);
     if !verdict.blocks() && refused_before {
         return Ok(still_refused(Some(&verdict), io));
     }

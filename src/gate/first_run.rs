@@ -45,7 +45,7 @@ impl<'a> Memory<'a> {
         let is_due = record.as_ref().is_none_or(|record| !record.is_in_etc());
         Self {
             node,
-            record: record.unwrap_or_else(|| Record::new(node, facts, is_first)),
+            record: record.unwrap_or_else(|| node.new_record(facts, is_first)),
             is_first: is_made && is_first,
             is_due,
             stands: is_unreadable(facts),

@@ -83,3 +83,24 @@ impl FileError {
         )
     }
 }
+
+/// Files that could not be read.
+#[derive(Clone, Default)]
+pub(super) struct Doubts {
+    /// In words; also files that are odd.
+    pub(super) warnings: Vec<String>,
+    /// One of them may show that the node has left its boot image.
+    pub(super) is_open: bool,
+}
+
+impl Doubts {
+    /// Unwraps what was read. An error becomes a warning, leaves open what the file may show, and
+    /// gives the default.
+    pub(super) fn or_default<T: Default>(&mut self, found: Result<T, FileError>) -> T {
+        found.unwrap_or_else(|error| {
+            self.is_open = true;
+            self.warnings.push(error.to_string());
+            T::default()
+        })
+    }
+}

@@ -1,11 +1,11 @@
 //! Gathers everything that the decision needs.
 
 use super::deployment::Booted;
+use super::error::Doubts;
 use super::image;
 use super::joined::{CURRENT_CONFIG, Joined, was_started};
 use super::machine_config::{ENCAPSULATED_BAK_PATH, find_target, load_policy_file};
 use super::rebase::{LostRebase, lost_rebase_to};
-use super::snapshot::Doubts;
 use super::{FileError, KUBELET_KUBECONFIG, Node, machine, policy, user_file};
 use crate::text;
 use crate::verdict::{Deployment, Facts, Machine, PolicyInput, Stage, TargetInput};
@@ -89,7 +89,9 @@ pub(crate) fn facts(node: &Node<'_>, inputs: Inputs<'_>) -> Result<Facts, FileEr
 }
 
 fn target_and_stage(node: &Node<'_>, doubts: &mut Doubts) -> (TargetInput, Stage) {
-    let rebased = node.record().map(|record| record.is_rebased(node));
+    let rebased = node
+        .record()
+        .map(|record| record.is_rebased(node.booted.as_ref(), &node.os_release));
     let rebased = doubts.or_default(rebased.transpose()).unwrap_or(false);
     let (target, renamed) = find_target(node.root, &mut doubts.warnings);
     let joined = node.joined();

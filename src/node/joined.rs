@@ -1,10 +1,12 @@
 //! Whether the node has joined in this installation. An installation is its root's /etc: /var may be
 //! older, and no clock is asked where something better is known.
 
-use super::der::{certificates, not_before};
+use super::certificates::{CURRENT, PKI, is_on_etc, read};
+use super::der::not_before;
 use super::machine_config::ENCAPSULATED_PATH;
 use super::record::{Record, STATE_PATH};
-use super::{FileError, KUBELET_KUBECONFIG, Node, Root, sha256_hex};
+use super::snapshot::Node;
+use super::{KUBELET_KUBECONFIG, Root, sha256_hex};
 use crate::clock;
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,14 +17,6 @@ const ANNOTATIONS: &str = "/etc/machine-config-daemon/node-annotation.json.bak";
 /// The config that the Machine Config Daemon applied last. Some releases write it before the
 /// rebase.
 pub(super) const CURRENT_CONFIG: &str = "/etc/machine-config-daemon/currentconfig";
-
-/// Folder of the kubelet's certificates, and the one that it uses.
-const KUBELET: &str = "/var/lib/kubelet";
-const PKI: &str = "/var/lib/kubelet/pki";
-const CURRENT: &str = "kubelet-client-current.pem";
-
-/// Limit of the files there, and of the bytes of one.
-const FILES_MAX: (usize, u64) = (1024, 64 << 10);
 
 /// Largest state of the report that is read, in bytes.
 const STATE_MAX: u64 = 64 << 10;
@@ -44,8 +38,20 @@ pub(crate) enum Joined {
     Yes,
 }
 
+impl Node<'_> {
+    /// Looks if the node has joined in this installation.
+    pub(crate) fn joined(&self) -> Joined {
+        find(self)
+    }
+
+    /// The node has joined in this installation, for all that is known.
+    pub(crate) fn has_joined(&self) -> bool {
+        self.joined() == Joined::Yes
+    }
+}
+
 /// Looks for what only a node has that has joined.
-pub(super) fn find(node: &Node<'_>) -> Joined {
+fn find(node: &Node<'_>) -> Joined {
     let root = node.root;
     let record = node.record();
     if root.exists(ANNOTATIONS).unwrap_or(false) || is_labelled(node) {
@@ -106,49 +112,6 @@ fn is_credible(time: &str) -> bool {
 fn looked_at<'a>(root: &Root, record: &'a Record) -> Option<&'a [String]> {
     let known = record.certificates.as_deref()?;
     (record.kubelet_on_etc.is_some() && record.kubelet_on_etc == is_on_etc(root)).then_some(known)
-}
-
-/// Looks if the kubelet's folder, or the one that it will be made in, is on the file system of /etc.
-fn is_on_etc(root: &Root) -> Option<bool> {
-    let device = |path| root.device(path).ok().flatten();
-    let kubelet = [KUBELET, "/var/lib", "/var"].into_iter().find_map(device);
-    Some(kubelet? == device("/etc")?)
-}
-
-/// Digests of the kubelet's certificates that are there before it can have one of this installation,
-/// and if they are on the file system of /etc. `None` where one cannot be read.
-pub(super) fn look(root: &Root) -> (Option<Vec<String>>, Option<bool>) {
-    let digests = || {
-        let mut digests = Vec::new();
-        for name in root.list(PKI, FILES_MAX.0).ok()? {
-            let Some(name) = name.to_str() else { continue };
-            if name.starts_with("kubelet-client-") && name.ends_with(".pem") {
-                let blocks = read(root, &format!("{PKI}/{name}"))
-                    .ok()?
-                    .unwrap_or_default();
-                digests.extend(blocks.iter().map(|der| sha256_hex(der)));
-            }
-        }
-        digests.sort_unstable();
-        digests.dedup();
-        Some(digests)
-    };
-    let digests = digests();
-    let is_on_etc = digests.as_ref().and_then(|_| is_on_etc(root));
-    (digests, is_on_etc)
-}
-
-/// The certificates in a file; `None` where there is no such file.
-///
-/// # Errors
-/// It cannot be read, or has none.
-fn read(root: &Root, path: &str) -> Result<Option<Vec<Vec<u8>>>, FileError> {
-    let Some(pem) = root.read(path, FILES_MAX.1)? else {
-        return Ok(None);
-    };
-    let found = certificates(&pem);
-    let found = found.ok_or_else(|| FileError::content(path, "has no certificate in PEM"))?;
-    Ok(Some(found))
 }
 
 /// The report labelled a Node of this installation.

@@ -1,5 +1,6 @@
 //! Everything that is read from a node, all of it under a [`Root`].
 
+mod certificates;
 mod cmdline;
 mod deployment;
 pub(crate) mod der;
@@ -38,7 +39,7 @@ pub(crate) use machine_config::SERVED_PATH;
 pub(crate) use rebase::{LostRebase, is_renamed, lost_rebase};
 pub(crate) use record::{
     KEPT_VERDICT_PATH, RECORD_PATH, RUN_VERDICT_PATH, Record, STATE_PATH, UNTOLD_VERDICT_PATH,
-    decide, is_unreadable, load_verdict, save_verdict,
+    is_unreadable, load_verdict, save_verdict,
 };
 pub use root::Root;
 pub(crate) use snapshot::Node;

@@ -3,10 +3,11 @@
 //! An installation is its root's /etc. Ignition makes it, an OS update takes it along, and a
 //! reinstallation has a new one, whatever becomes of /var, of the machine-id and of clocks.
 
+use super::certificates::look;
 use super::deployment::{self, Booted, is_same_base};
-use super::joined::look;
-use super::snapshot::Doubts;
-use super::{FileError, Node, Problem, Root, image};
+use super::error::Doubts;
+use super::image::{self, OsRelease};
+use super::{FileError, Problem, Root};
 use crate::policy::Mode;
 use crate::verdict::{
     Action, Facts, GateStatus, ImageSource, OverrideWord, PolicyInput, Reason, Stage, TargetInput,
@@ -88,13 +89,18 @@ pub(crate) struct Record {
 impl Record {
     /// The record of a run that found none. On a later boot it says less: the node may have joined
     /// or been rebased.
-    pub(crate) fn new(node: &Node<'_>, facts: &Facts, is_first: bool) -> Self {
+    pub(super) fn new(
+        (booted, os_release): (Option<&Booted>, &OsRelease),
+        boot_id: Option<String>,
+        facts: &Facts,
+        is_first: bool,
+    ) -> Self {
         let image = facts.boot_image.as_ref();
         let aleph = image.filter(|image| image.source == ImageSource::Aleph);
         let aleph = aleph.map(|image| &*image.version.text);
-        let is_boot_images = is_first || aleph.is_some() && aleph == node.os_release.version();
-        let booted = node.booted.as_ref().filter(|_| is_boot_images);
-        let os_version = node.os_release.version().filter(|_| is_boot_images);
+        let is_boot_images = is_first || aleph.is_some() && aleph == os_release.version();
+        let booted = booted.filter(|_| is_boot_images);
+        let os_version = os_release.version().filter(|_| is_boot_images);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
@@ -106,7 +112,7 @@ impl Record {
             deployment: booted.map(|booted| booted.name.clone()),
             base: booted.and_then(Booted::base),
             os_version: os_version.map(str::to_owned),
-            boot_id: node.installation.boot_id.clone(),
+            boot_id,
             time: is_first.then(|| clock::unix(SystemTime::now())),
             certificates: None,
             kubelet_on_etc: None,
@@ -199,8 +205,12 @@ impl Record {
     ///
     /// # Errors
     /// That is not known, because something could not be read, then or now.
-    pub(super) fn is_rebased(&self, node: &Node<'_>) -> Result<bool, FileError> {
-        let (first, booted) = (self.deployment.as_deref(), node.booted.as_ref());
+    pub(super) fn is_rebased(
+        &self,
+        booted: Option<&Booted>,
+        os_release: &OsRelease,
+    ) -> Result<bool, FileError> {
+        let first = self.deployment.as_deref();
         // `ostree=` alone says little: its `boot.0` and `boot.1` take turns with every write of the
         // boot loader's configuration.
         match (first, booted) {
@@ -211,7 +221,7 @@ impl Record {
             _ => {}
         }
         let versions = self.os_version.as_deref().or(self.version.as_deref());
-        let versions = versions.zip(node.os_release.version());
+        let versions = versions.zip(os_release.version());
         if versions.is_some_and(|(then, now)| then != now) {
             return Ok(true);
         }
@@ -341,15 +351,6 @@ pub(crate) fn is_unreadable(facts: &Facts) -> bool {
 
 /// The gate's error in a refusal that was recorded by a run that did not come to its end.
 const CUT_OFF: &str = "the run that decided this was cut off";
-
-/// Decides about a node.
-pub(crate) fn decide(node: &Node<'_>, facts: &Facts) -> Verdict {
-    let now = crate::verdict::decide(facts);
-    let record = node.record();
-    record
-        .and_then(|record| record.standing(&now, facts))
-        .unwrap_or(now)
-}
 
 /// This boot's verdict, for the report, for scripts and people.
 pub(crate) const RUN_VERDICT_PATH: &str = "/run/skewguard/verdict.json";

@@ -2,11 +2,12 @@
 
 use super::cmdline::{self, Cmdline};
 use super::deployment::{self, Booted, same_digest};
+use super::error::Doubts;
 use super::image::OsRelease;
 use super::installation::Installation;
-use super::joined::{self, Joined};
-use super::{FileError, Record, Root, sha256_hex};
-use crate::verdict::{Override, TargetInput};
+use super::record::Record;
+use super::{Root, sha256_hex};
+use crate::verdict::{Facts, Override, TargetInput, Verdict, decide};
 
 /// A node as a command knows it: read once, and handed down. Taken under the lock where there is
 /// one, because `allow` writes the override. The stamp, the certificate and the first boot's config
@@ -23,27 +24,6 @@ pub(crate) struct Node<'a> {
     pub(crate) has_whole_record: bool,
     pub(super) booted: Option<Booted>,
     pub(super) doubts: Doubts,
-}
-
-/// Files that could not be read.
-#[derive(Clone, Default)]
-pub(super) struct Doubts {
-    /// In words; also files that are odd.
-    pub(super) warnings: Vec<String>,
-    /// One of them may show that the node has left its boot image.
-    pub(super) is_open: bool,
-}
-
-impl Doubts {
-    /// Unwraps what was read. An error becomes a warning, leaves open what the file may show, and
-    /// gives the default.
-    pub(super) fn or_default<T: Default>(&mut self, found: Result<T, FileError>) -> T {
-        found.unwrap_or_else(|error| {
-            self.is_open = true;
-            self.warnings.push(error.to_string());
-            T::default()
-        })
-    }
 }
 
 impl<'a> Node<'a> {
@@ -85,6 +65,12 @@ impl<'a> Node<'a> {
         self.record.as_ref()
     }
 
+    /// The record of a run that found none.
+    pub(crate) fn new_record(&self, facts: &Facts, is_first: bool) -> Record {
+        let booted = (self.booted.as_ref(), &self.os_release);
+        Record::new(booted, self.installation.boot_id.clone(), facts, is_first)
+    }
+
     /// This is the first boot of the installation.
     pub(crate) fn is_new(&self) -> bool {
         self.installation.is_new
@@ -117,13 +103,12 @@ impl<'a> Node<'a> {
         pair.is_some_and(|(target, reference)| same_digest(&reference, target))
     }
 
-    /// Looks if the node has joined in this installation.
-    pub(crate) fn joined(&self) -> Joined {
-        joined::find(self)
-    }
-
-    /// The node has joined in this installation, for all that is known.
-    pub(crate) fn has_joined(&self) -> bool {
-        self.joined() == Joined::Yes
+    /// Decides about the node. The refusal of an earlier boot may stand.
+    pub(crate) fn decide(&self, facts: &Facts) -> Verdict {
+        let now = decide(facts);
+        let standing = self
+            .record()
+            .and_then(|record| record.standing(&now, facts));
+        standing.unwrap_or(now)
     }
 }

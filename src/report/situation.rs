@@ -7,8 +7,8 @@ use super::stall::HungBoot;
 use crate::node::{
     BOOT_ID_PATH, ENCAPSULATED_BAK_PATH, ENCAPSULATED_PATH, FileError, Inputs, Joined,
     KEPT_VERDICT_PATH, KUBELET_KUBECONFIG, LOCK_PATH, Node, RUN_VERDICT_PATH, Root,
-    UNTOLD_VERDICT_PATH, boot_time, decide, facts, is_image_based, is_refused, is_renamed,
-    load_verdict, lost_rebase,
+    UNTOLD_VERDICT_PATH, boot_time, facts, is_image_based, is_refused, is_renamed, load_verdict,
+    lost_rebase,
 };
 use crate::text::bounded;
 use crate::verdict::Verdict;
@@ -119,7 +119,7 @@ pub fn decide_now(root: &Root) -> Option<Verdict> {
     let node = Node::read(root);
     let facts = facts(&node, Inputs::default()).ok()?;
     // Like a verdict that was read from a file.
-    Some(bound(decide(&node, &facts)))
+    Some(bound(node.decide(&facts)))
 }
 
 /// A first boot that hangs: what the report told of it last, or a rebase that took no effect.

@@ -169,7 +169,8 @@ fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question<'_>) -> Ro
         let known =
             (set.known.clone()).filter(|known| known.claim.as_ref().is_none_or(is_borne_out));
         let makes_nodes = set.makes_nodes();
-        let now = At::now(&set, lookup.objects);
+        let pool = set.image.pool.as_deref();
+        let now = At::now(set.kind, set.release.as_ref(), pool, lookup.objects);
         let served = now.release.clone();
         let at = now.asked(asked, lookup.objects);
         let of_set = at.release.clone();

@@ -8,6 +8,7 @@ use crate::audit::rows::set::{RELEASE_IMAGE, Set};
 use crate::audit::upkeep::candidate::parsed;
 use crate::audit::verdict::horizon::later;
 use crate::audit::verdict::image_judge::{Judge, without_warnings};
+use crate::audit::verdict::served::At;
 use crate::audit::versions::estimate::estimate;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::audit::versions::lookup_help::{LookupHelp, NAME_RELEASE, lookup_help};
@@ -41,6 +42,22 @@ pub(crate) fn left_open(verdict: Verdict, reason: Reason, message: String) -> Ve
         ..verdict
     }
 }
+
+/// Says why a verdict is open that another release would turn.
+pub(crate) fn explained(judged: Judged, at: &At) -> Judged {
+    let is_open = judged.verdict.reason == Reason::TargetUnknown;
+    let Some(config) = at.unread.as_ref().filter(|_| is_open) else {
+        return judged;
+    };
+    let message = format!("its pool serves {config}, which was not read: its release is unknown");
+    Judged {
+        verdict: left_open(judged.verdict, Reason::TargetUnknown, message),
+        help: Some(READ_CONFIG.into()),
+        ..judged
+    }
+}
+
+const READ_CONFIG: &str = "read the MachineConfig that its pool serves to new nodes: what `oc get machineconfigs -o json` prints (--from)";
 
 /// The verdict on a known version; of an unknown one says why it is unknown, for which a claim may be the reason.
 pub(crate) fn by_what_is_known(

@@ -3,9 +3,6 @@
 use crate::audit::cluster::config_pool::Served;
 use crate::audit::cluster::target::meant_release;
 use crate::audit::results::set::{ReleaseBy, SetKind};
-use crate::audit::rows::set::Set;
-use crate::audit::verdict::evidence::{Judged, left_open};
-use crate::verdict::Reason;
 use skewguard_cluster::cluster::Cluster as Objects;
 
 /// A release, and who says that it is the one of the next node.
@@ -15,22 +12,27 @@ pub(crate) struct At {
     pub(crate) release: Option<String>,
     pub(crate) by: ReleaseBy,
     /// The config that the set's pool serves, and that was not read.
-    unread: Option<String>,
+    pub(crate) unread: Option<String>,
 }
 
 impl At {
-    /// The release that a set's pool serves now. The nodes of a NodePool are of its release.
-    pub(crate) fn now(set: &Set, objects: &Objects) -> Self {
+    /// The release that a set's pool serves now. The nodes of a NodePool are of its own release.
+    pub(crate) fn now(
+        kind: SetKind,
+        release: Option<&String>,
+        pool: Option<&str>,
+        objects: &Objects,
+    ) -> Self {
         let of = |release: Option<&String>, by| Self {
             release: release.cloned(),
             by,
             unread: None,
         };
         let own = objects.release.as_ref();
-        if set.kind == SetKind::NodePool {
-            return of(set.release.as_ref().or(own), ReleaseBy::NodePool);
+        if kind == SetKind::NodePool {
+            return of(release.or(own), ReleaseBy::NodePool);
         }
-        match objects.served(set.image.pool.as_deref()) {
+        match objects.served(pool) {
             Served::Release(release) if Some(&release) != own => {
                 of(Some(&release), ReleaseBy::Pool)
             }
@@ -55,23 +57,4 @@ impl At {
             unread: None,
         }
     }
-
-    /// Says why a verdict is open that another release would turn.
-    pub(crate) fn explained(&self, judged: Judged) -> Judged {
-        let Some(config) = &self.unread else {
-            return judged;
-        };
-        if judged.verdict.reason != Reason::TargetUnknown {
-            return judged;
-        }
-        let message =
-            format!("its pool serves {config}, which was not read: its release is unknown");
-        Judged {
-            verdict: left_open(judged.verdict, Reason::TargetUnknown, message),
-            help: Some(READ_CONFIG.into()),
-            ..judged
-        }
-    }
 }
-
-const READ_CONFIG: &str = "read the MachineConfig that its pool serves to new nodes: what `oc get machineconfigs -o json` prints (--from)";

@@ -11,7 +11,9 @@ use crate::audit::results::set::{KnownBy, SetAudit};
 use crate::audit::rows::set::Set;
 use crate::audit::upkeep;
 use crate::audit::verdict::cpu;
-use crate::audit::verdict::evidence::{Judged, by_what_is_known, guessed, left_open, with_horizon};
+use crate::audit::verdict::evidence::{
+    Judged, by_what_is_known, explained, guessed, left_open, with_horizon,
+};
 use crate::audit::verdict::horizon::later;
 use crate::audit::verdict::image_judge::Judge;
 use crate::audit::verdict::issues::known_to_fail;
@@ -36,7 +38,7 @@ pub(crate) fn judge(
         Some(known) => with_horizon(verdict, known, judge),
         None => guessed(&set, verdict, claim, judge, takes_estimates, objects),
     };
-    let judged = set.at.explained(judged);
+    let judged = explained(judged, &set.at);
     let missing_limit = missing_limit(&judged.verdict, judge);
     let (judged, is_unreadable) = with_user_data(judged, &set);
     let judged = with_cpu(judged, &set);
