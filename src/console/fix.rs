@@ -3,6 +3,16 @@
 
 use crate::platform::{ImageField, Platform};
 use crate::verdict::{Product, Target, Wanted};
+use crate::version::{OcpMinor, Release};
+
+/// The first release with a ConfigMap of images.
+const WITH_IMAGES: OcpMinor = OcpMinor { major: 4, minor: 8 };
+
+/// The first release whose ControlPlaneMachineSets ignore images of the public clouds.
+const IGNORED: OcpMinor = OcpMinor {
+    major: 4,
+    minor: 21,
+};
 
 /// Which image a node needs instead of its own, before a noun.
 fn article(wanted: Wanted) -> &'static str {
@@ -28,30 +38,61 @@ pub(super) struct Fix {
 pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted, product: Product) -> Fix {
     let (a, os) = (article(wanted), product.image());
     let platform = id.and_then(Platform::named);
-    // A hosted cluster's config names neither; nor does that of some others.
-    if target.pool.is_none() && target.release.is_none() && platform != Some(Platform::KubeVirt) {
-        return perhaps_hosted(platform, a, os);
+    let image = platform.and_then(|platform| platform.row().image);
+    let release = target.release.as_deref();
+    let release = release.and_then(|release| release.parse::<Release>().ok());
+    // A hosted cluster's config names no release, and no pool or `master`; nor does that of a
+    // control plane that is being installed.
+    if target.release.is_none() && platform != Some(Platform::KubeVirt) {
+        match target.pool.as_deref() {
+            None => return perhaps_hosted(platform, a, os),
+            Some("master") => {
+                return hosted_or_installed(a, image.map_or("CoreOS image", |image| image.noun));
+            }
+            Some(_) => {}
+        }
     }
     let made_from = platform.map(|platform| MadeFrom::of(target.pool.as_deref(), platform));
-    let image = platform.and_then(|platform| platform.row().image);
-    match (platform.zip(made_from), image) {
-        (Some((Platform::KubeVirt, _)), _) => Fix {
-            what: format!("Hosted cluster: {a} release in its NodePool: spec.release.image"),
-            field: format!("VM made by hand: {a} {os} disk image"),
-            from_cluster: false,
-        },
-        (Some((Platform::Metal, made_from)), _) => Fix {
-            what: format!("Install it again from {a} {os} live ISO or PXE image."),
-            field: format!("With Metal3: {}.image.url", made_from.path()),
-            from_cluster: true,
-        },
-        (Some((platform, made_from)), Some(image)) => machine_api(platform, made_from, image, a),
-        _ => Fix {
-            what: format!("Install it again from {a} {os} image: change the template, disk"),
-            field: "image, ISO or MachineSet (providerSpec.value) that it was made from."
-                .to_owned(),
-            from_cluster: true,
-        },
+    let (what, field) = match (platform.zip(made_from), image) {
+        (Some((Platform::KubeVirt, _)), _) => {
+            return Fix {
+                what: format!("Hosted cluster: {a} containerDiskImage or release in its NodePool."),
+                field: format!("VM made by hand: {a} {os} disk image"),
+                from_cluster: false,
+            };
+        }
+        (Some((Platform::Metal, made_from)), _) => (
+            format!("Install it anew from {a} {os} live ISO or PXE image. Metal3: set"),
+            match made_from {
+                MadeFrom::MachineSet => {
+                    "image.url and .checksum of its MachineSet, then delete this Machine."
+                }
+                _ => "image.url and .checksum of a new Machine in place of this one.",
+            }
+            .to_owned(),
+        ),
+        (Some((platform, made_from)), Some(image)) => {
+            machine_api(platform, made_from, image, a, release)
+        }
+        _ => (
+            format!("Install it again from {a} {os} image: change the template, disk"),
+            "image, ISO or MachineSet (providerSpec.value) that it was made from.".to_owned(),
+        ),
+    };
+    Fix {
+        what,
+        field,
+        from_cluster: release.is_some_and(|release| release.minor >= WITH_IMAGES),
+    }
+}
+
+/// The change where the cluster may be a hosted one, whose workers are of the pool `master`, or may
+/// not be installed yet.
+fn hosted_or_installed(a: &str, noun: &str) -> Fix {
+    Fix {
+        what: "Hosted cluster: image or release of its NodePool. At installation:".to_owned(),
+        field: format!("the installer's own image. Else install it anew: {a} {noun}."),
+        from_cluster: false,
     }
 }
 
@@ -76,7 +117,7 @@ fn perhaps_hosted(platform: Option<Platform>, a: &str, os: &str) -> Fix {
         ),
         (Some(Platform::Metal), _) => (
             format!("Install it again from {a} {os} live ISO or PXE image (Metal3:"),
-            "MachineSet image.url; hosted cluster: the release of its NodePool).",
+            "MachineSet image.url, .checksum; hosted cluster: NodePool release).",
         ),
         _ => (
             format!("Install it again from {a} {os} image: change the template, disk"),
@@ -150,44 +191,46 @@ impl MadeFrom {
             _ => Self::MachineSet,
         }
     }
-
-    /// The object and the path of its providerSpec.
-    fn path(self) -> &'static str {
-        match self {
-            Self::MachineSet => "MachineSet spec.template.spec.providerSpec.value",
-            Self::ControlPlaneMachineSet => "ControlPlaneMachineSet providerSpec.value",
-            Self::Machine => "Machine spec.providerSpec.value",
-        }
-    }
 }
 
 /// The fix on a platform where the machine API may have made the machine. A ControlPlaneMachineSet
 /// rolls the control plane for an image; from 4.21 on these three platforms' images are ignored
-/// (cluster-control-plane-machine-set-operator, d1dcafff).
-fn machine_api(platform: Platform, made_from: MadeFrom, image: ImageField, a: &str) -> Fix {
+/// (cluster-control-plane-machine-set-operator, d1dcafff). On vSphere the failure domain has the
+/// template (installer, `pkg/asset/machines/vsphere`).
+fn machine_api(
+    platform: Platform,
+    made_from: MadeFrom,
+    image: ImageField,
+    a: &str,
+    release: Option<Release>,
+) -> (String, String) {
     let ImageField { noun, field } = image;
-    let until = match platform {
-        Platform::Aws | Platform::Azure | Platform::Gcp => " up to 4.20",
-        _ => "",
-    };
-    let (what, field) = match made_from {
+    let is_ignored = matches!(platform, Platform::Aws | Platform::Azure | Platform::Gcp)
+        && release.is_some_and(|release| release.minor >= IGNORED);
+    let anew = format!("delete this Machine. Else install it anew from {a} {noun}.");
+    match made_from {
         MadeFrom::MachineSet => (
             format!("Made by a MachineSet: set providerSpec.value.{field}, then"),
-            format!("delete this Machine. Else install it anew from {a} {noun}."),
+            anew,
         ),
-        MadeFrom::ControlPlaneMachineSet => (
-            format!("Made by a ControlPlaneMachineSet (RollingUpdate{until} replaces all"),
-            format!("masters): set its {field}. Else install {a} {noun}."),
+        MadeFrom::ControlPlaneMachineSet if is_ignored => (
+            format!("Made by a ControlPlaneMachineSet: set its {field}, then"),
+            anew,
         ),
+        MadeFrom::ControlPlaneMachineSet => {
+            let field = match platform {
+                Platform::VSphere => "failure domain's template",
+                _ => field,
+            };
+            (
+                "Of a ControlPlaneMachineSet: set OnDelete (else it replaces all), then".to_owned(),
+                format!("its {field}, delete this Machine. Else reinstall it."),
+            )
+        }
         MadeFrom::Machine => (
             format!("Has a Machine: replace it, with providerSpec.value.{field}."),
             format!("Else install it anew from {a} {noun}."),
         ),
-    };
-    Fix {
-        what,
-        field,
-        from_cluster: true,
     }
 }
 

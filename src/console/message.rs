@@ -12,7 +12,11 @@ use crate::node::units::FIRSTBOOT;
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
 use crate::verdict::words::{ConsoleWords, OPENINGS, Remedy, fill};
-use crate::verdict::{ClusterKnows, Fate, Judged, LetThrough, OverrideSource, Verdict};
+use crate::verdict::{ClusterKnows, Fate, Judged, LetThrough, OverrideSource, Reason, Verdict};
+use crate::version::OcpMinor;
+
+/// The first release whose images read Ignition 3; older ones read Ignition 2 alone.
+const SPEC_3: OcpMinor = OcpMinor { major: 4, minor: 6 };
 
 /// Longest path of this program that fits on the line after an address, in characters. Instead of a
 /// longer one only its name is shown.
@@ -100,7 +104,11 @@ pub(crate) fn remedy(verdict: &Verdict) -> String {
         if begins { "." } else { "" },
         if field.ends_with('.') { "" } else { "." },
     );
-    ascii(&format!("{what}{stop} {field}{end}"))
+    let caveat = caveat(verdict).map(|(label, text)| format!(" {label}: {text}."));
+    ascii(&format!(
+        "{what}{stop} {field}{end}{}",
+        caveat.unwrap_or_default()
+    ))
 }
 
 fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
@@ -120,8 +128,10 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     let fix = fix_of(verdict);
     page.item("Fix", &fix.what, 1);
     page.item("", &fix.field, 1);
-    if fix.from_cluster {
-        page.item("Images", images(verdict.product()), 1);
+    match caveat(verdict) {
+        Some((label, text)) => page.item(label, &text, 1),
+        None if fix.from_cluster => page.item("Images", images(verdict.product()), 1),
+        None => {}
     }
     if verdict.fate() == Fate::Held {
         let_in(&mut page, context, printer);
@@ -158,6 +168,35 @@ fn fix_of(verdict: &Verdict) -> Fix {
             verdict.product(),
         ),
     }
+}
+
+/// What the fix alone does not mend, with its label: one line.
+fn caveat(verdict: &Verdict) -> Option<(&'static str, String)> {
+    let is_hardware = |rule: Reason| rule.words().remedy == Remedy::Hardware;
+    let mut charges = verdict.charges().map(|finding| finding.rule);
+    let product = verdict.product();
+    let image = verdict.judged_image()?;
+    let release = image
+        .ocp_version
+        .as_deref()
+        .and_then(|ocp| ocp.parse().ok());
+    if is_hardware(verdict.reason) {
+        return None;
+    }
+    if charges.any(is_hardware) {
+        let text = "other hardware, an instance type or CPU model that fits: see Needed";
+        return Some(("Also", text.to_owned()));
+    }
+    if release.is_some_and(|release: OcpMinor| release < SPEC_3) {
+        let text = "convert its user data to Ignition 3; newer images read only that";
+        return Some(("First", text.to_owned()));
+    }
+    (product.family.is_of_okd() != product.is_okd).then(|| {
+        let cluster = if product.is_okd { "OKD" } else { "OpenShift" };
+        let family = product.family.name();
+        let text = format!("the image is {family}, the cluster {cluster}: take one of {cluster}");
+        ("Note", text)
+    })
 }
 
 fn headline(words: &ConsoleWords, verdict: &Verdict) -> String {
@@ -247,8 +286,11 @@ fn by_policy(verdict: &Verdict) -> String {
         .unwrap_or("any");
     let pool = verdict.target.pool.as_deref().unwrap_or("unknown");
     let cluster = verdict.target.release.as_deref().unwrap_or("unknown");
-    let by = format!("by {path}: pool {}, limit {limit}, cluster ", cut(pool, 16));
-    by + cluster
+    let of = format!("pool {}, limit {limit}, cluster {cluster}", cut(pool, 16));
+    match format!("by {path}: {of}") {
+        whole if whole.len() <= TEXT => whole,
+        _ => format!("policy: {of}"),
+    }
 }
 
 fn let_in(page: &mut Page, context: &Context, printer: Printer) {

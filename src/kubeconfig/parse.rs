@@ -4,9 +4,9 @@
 use super::server::{Server, is_host_name};
 use super::yaml;
 use super::{Allow, ClientCertificate, Kubeconfig, Secret};
+use crate::node::der::{CERTIFICATE, sections};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rustls_pki_types::pem::{PemObject, SectionKind};
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
@@ -64,31 +64,25 @@ struct PemField {
 
 impl PemField {
     fn certificate(&self) -> Result<Secret, String> {
-        self.pem("certificate", |kind| {
-            matches!(kind, SectionKind::Certificate)
-        })
+        self.pem("certificate", &[CERTIFICATE])
     }
 
     fn key(&self) -> Result<Secret, String> {
-        self.pem("private key", |kind| {
-            matches!(
-                kind,
-                SectionKind::PrivateKey | SectionKind::RsaPrivateKey | SectionKind::EcPrivateKey
-            )
-        })
+        let labels = ["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
+        self.pem("private key", &labels)
     }
 
     /// The content, which must be PEM with at least one block of this kind. It may have others (`EC
     /// PARAMETERS`, a key beside a certificate).
-    fn pem(&self, kind: &str, is: impl Fn(SectionKind) -> bool) -> Result<Secret, String> {
-        for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(self.content.expose()) {
-            match section {
-                Ok((found, _)) if is(found) => return Ok(self.content.clone()),
-                Ok(_) => {}
-                Err(_) => return Err(format!("{}: is not valid PEM", self.at)),
-            }
+    fn pem(&self, kind: &str, labels: &[&str]) -> Result<Secret, String> {
+        let Some(found) = sections(self.content.expose()) else {
+            return Err(format!("{}: is not valid PEM", self.at));
+        };
+        let mut found = found.iter().map(|(label, _)| label.as_str());
+        match found.any(|label| labels.contains(&label)) {
+            true => Ok(self.content.clone()),
+            false => Err(format!("{}: holds no {kind} in PEM", self.at)),
         }
-        Err(format!("{}: holds no {kind} in PEM", self.at))
     }
 }
 

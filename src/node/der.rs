@@ -1,7 +1,8 @@
 //! Certificates, as far as something is read from them (DER; RFC 5280, section 4.1). An X.509 parser
 //! would take more space than the rest of the report.
 
-use rustls_pki_types::pem::{PemObject, SectionKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 pub(crate) const SEQUENCE: u8 = 0x30;
 
@@ -11,16 +12,41 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
+/// The label of a certificate in PEM.
+pub(crate) const CERTIFICATE: &str = "CERTIFICATE";
+
+/// The sections of a PEM file, each with its label (RFC 7468); what is between them is skipped.
+/// `None` where one does not decode, or does not end.
+pub(crate) fn sections(pem: &[u8]) -> Option<Vec<(String, Vec<u8>)>> {
+    let text = String::from_utf8_lossy(pem);
+    let mut lines = text.lines().map(str::trim);
+    let marker = |line: &str, begins: &str| {
+        let label = line.strip_prefix(begins)?.strip_suffix("-----")?;
+        Some(label.to_owned())
+    };
+    let mut found = Vec::new();
+    while let Some(line) = lines.next() {
+        if let Some(label) = marker(line, "-----BEGIN ") {
+            let mut body = String::new();
+            loop {
+                let line = lines.next()?;
+                match marker(line, "-----END ") {
+                    Some(end) if end == label => break,
+                    _ => body.push_str(line),
+                }
+            }
+            found.push((label, STANDARD.decode(body).ok()?));
+        }
+    }
+    Some(found)
+}
+
 /// The certificates in a PEM file; what else is in it is skipped. `None` where there is none, or
 /// it does not decode.
 pub(crate) fn certificates(pem: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let mut found = Vec::new();
-    for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(pem) {
-        let (kind, der) = section.ok()?;
-        if kind == SectionKind::Certificate {
-            found.push(der);
-        }
-    }
+    let found = sections(pem)?;
+    let found = found.into_iter().filter(|(label, _)| label == CERTIFICATE);
+    let found: Vec<Vec<u8>> = found.map(|(_, der)| der).collect();
     (!found.is_empty()).then_some(found)
 }
 

@@ -86,6 +86,17 @@ fn what_no_image_can_mend_is_let_in_and_named() {
             json!([{ "minimumFCOSVersion": "39" }]),
             "the limit has no rule for SCOS images",
         ),
+        // All images of SCOS 9 are 9.0.
+        (
+            scos.path(),
+            json!([{ "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" }]),
+            "the limit has no rule for SCOS images",
+        ),
+        (
+            &fine,
+            json!([{ "pools": null, "minimumOCPVersion": "4.20.0" }]),
+            "limits[0] may be the limit for this node: it is not understood",
+        ),
         (
             rhcos.path(),
             json!([{ "minimumSCOSVersion": "9" }]),
@@ -113,13 +124,20 @@ fn what_no_image_can_mend_is_let_in_and_named() {
 
 #[test]
 fn an_image_that_cannot_be_judged_is_held() {
-    let minimums = json!([{ "minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2" }]);
-    for (version, reason) in [
-        ("moon", "BootImageUndecodable"),
-        ("9.0.20250827-0", "NoRuleEvaluated"),
+    for (version, limit, reason) in [
+        (
+            "moon",
+            json!({ "minimumRHCOSVersion": "9.2" }),
+            "BootImageUndecodable",
+        ),
+        (
+            "9.6.20251023-0",
+            json!({ "maximumReleasesBehind": 2 }),
+            "NoRuleEvaluated",
+        ),
     ] {
-        let root = with("scos-9-minor-unknown", version, "4.21.3");
-        let verdict = judged(root.path(), &minimums, &json!([]));
+        let root = with("rhcos-4.18-allowed", version, "4.22.3");
+        let verdict = judged(root.path(), &json!([limit]), &json!([]));
         assert_eq!(
             (&verdict["action"], &verdict["reason"]),
             (&json!("Block"), &json!(reason)),
@@ -136,6 +154,8 @@ fn an_image_that_names_no_release_is_judged_by_its_rhel() {
     let old = of("9.6.20250523-0", "4.22.3");
     let new = of("9.8.20260428-0", "5.2.0");
     let uncounted = of("9.6.20250523-0", "6.0.0");
+    let own = of("9.6.20250523-0", "4.21.3");
+    let newest = of("10.2.20260428-0", "5.1.0");
     for (root, limit, [verdict, action], message) in [
         (
             &old,
@@ -189,10 +209,29 @@ fn an_image_that_names_no_release_is_judged_by_its_rhel() {
         (
             &new,
             json!({ "maximumReleasesBehind": 2 }),
-            ["Undetermined", "Block"],
+            ["Undetermined", "Proceed"],
             "boot image is RHEL 9.8, of OCP 4.22 or later, 0 to 3 minors behind 5.2; at most 2 allowed",
         ),
-        // No image helps where the target cannot be counted.
+        // No image helps: none of that release passes.
+        (
+            &own,
+            json!({ "maximumReleasesBehind": 0 }),
+            ["Undetermined", "Proceed"],
+            "boot image is RHEL 9.6, of OCP 4.19 to 4.21, 0 to 2 minors behind 4.21; at most 0 allowed",
+        ),
+        (
+            &own,
+            json!({ "minimumOCPVersion": "4.20.0" }),
+            ["Undetermined", "Proceed"],
+            "boot image is RHEL 9.6, of OCP 4.19 to 4.21; the minimum is 4.20.0",
+        ),
+        (
+            &newest,
+            json!({ "maximumReleasesBehind": 1 }),
+            ["Undetermined", "Proceed"],
+            "boot image is RHEL 10.2, of OCP 4.22 or later, 0 to 2 minors behind 5.1; at most 1 allowed",
+        ),
+        // Nor where the target cannot be counted.
         (
             &uncounted,
             json!({ "maximumReleasesBehind": 1 }),

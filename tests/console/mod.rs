@@ -17,6 +17,7 @@ struct Node<'a> {
     image: Option<&'a str>,
     platform: &'a str,
     pool: &'a str,
+    release: &'a str,
     mode: &'a str,
     /// The rules of the one limit, as JSON without braces.
     rules: &'a str,
@@ -29,6 +30,7 @@ impl Default for Node<'_> {
             image: Some("411.86.202308081056-0"),
             platform: "aws",
             pool: "worker",
+            release: "4.21.3",
             mode: "Enforce",
             rules: r#""minimumOCPVersion": "4.13.0", "minimumRHCOSVersion": "9.2""#,
             help: r#"{ "text": "Ask #platform on chat.", "url": "https://wiki.example.com/boot-images" }"#,
@@ -52,7 +54,7 @@ impl Node<'_> {
             }),
             replaced_by: None,
             target: TargetInput::Read(Target {
-                release: Some("4.21.3".to_owned()),
+                release: Some(self.release.to_owned()),
                 pool: Some(crate::text::printable(self.pool)),
                 machine_config: Some("rendered-worker-0a1b2c".to_owned()),
                 os_image_url: None,

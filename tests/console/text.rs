@@ -200,7 +200,9 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
         (
             "not-evaluated",
             Node {
-                image: Some("9.0.20250827-0"),
+                image: Some("9.6.20251023-0"),
+                rules: r#""maximumReleasesBehind": 2"#,
+                release: "4.22.3",
                 ..Node::default()
             }
             .verdict(),
@@ -293,6 +295,22 @@ const PLATFORMS: [&str; 14] = [
 
 /// The remedy in the report: the same as whole sentences.
 /// What a node of a hosted cluster knows of its target, and also a control plane node before 4.8.
+fn of_any_release(platform: &str, pool: &str, release: &str, rules: &str) -> Verdict {
+    let mut facts = Node {
+        platform,
+        pool,
+        release,
+        rules,
+        ..Node::default()
+    }
+    .facts();
+    if let PolicyInput::Valid { policy, .. } = &mut facts.policy {
+        let limits = policy.limits.iter_mut();
+        limits.for_each(|limit| limit.release = None);
+    }
+    decide(&facts)
+}
+
 fn without_pool_and_release(platform: &str) -> Verdict {
     let mut verdict = Node {
         platform,
@@ -313,7 +331,7 @@ fn a_hosted_cluster_is_told_of_its_node_pool() {
     for platform in PLATFORMS {
         let verdict = without_pool_and_release(platform);
         assert!(remedy(&verdict).contains("NodePool"), "{platform}");
-        // One of the two is enough: only a hosted cluster's config has neither.
+        // One of the two is enough: only a hosted cluster's config has neither, or `master` alone.
         for target in [
             Target {
                 pool: Some("worker".to_owned()),
@@ -378,20 +396,24 @@ fn every_platform_says_what_to_change() {
     };
     let mut all = String::new();
     for platform in PLATFORMS {
-        for (pool, rules) in [
-            ("worker", Node::default().rules),
-            ("master", r#""maximumRHCOSVersion": "8.4""#),
-            ("arbiter", Node::default().rules),
+        for (pool, release, rules) in [
+            ("worker", "4.21.3", Node::default().rules),
+            ("master", "4.21.3", r#""maximumRHCOSVersion": "8.4""#),
+            ("master", "4.20.9", Node::default().rules),
+            ("arbiter", "4.21.3", Node::default().rules),
         ] {
-            let verdict = Node {
-                platform,
-                pool,
-                rules,
-                ..Node::default()
-            }
-            .verdict();
-            all.push_str(&format!("## {platform:?}, {pool}\n{}", fix(&verdict)));
+            let verdict = of_any_release(platform, pool, release, rules);
+            all.push_str(&format!(
+                "## {platform:?}, {pool}, {release}\n{}",
+                fix(&verdict)
+            ));
         }
+        let mut hosted = of_any_release(platform, "master", "4.21.3", Node::default().rules);
+        hosted.target.release = None;
+        all.push_str(&format!(
+            "## {platform:?}, master, no release\n{}",
+            fix(&hosted)
+        ));
         let unknown = without_pool_and_release(platform);
         assert!(!issue(&unknown, &Context::default()).contains("coreos-bootimages"));
         all.push_str(&format!(

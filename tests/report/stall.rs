@@ -8,12 +8,12 @@ use crate::report::stall::{
     Finding, Phase, Rebase, Unit, Units, Waiting, beside, to_ask, waits_for,
 };
 use crate::verdict::{Action, GateStatus, Outcome, Verdict};
-use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, UNIX_EPOCH};
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -115,7 +115,7 @@ impl Platform {
             Self::Azure => {
                 const {
                     &row("azure", &["Azure"])
-                        .image("image", "image.resourceID")
+                        .image("image", "image")
                         .control_plane_sets()
                         .alias(&["azurestack"])
                 }

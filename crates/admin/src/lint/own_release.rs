@@ -10,7 +10,7 @@ use crate::policy::json::Located;
 use crate::policy::{
     Bound, Circumstances, Limit, Mode, OnUndetermined, Policy, Setting, choose_for, parse,
 };
-use crate::verdict::Outcome;
+use crate::verdict::{Finding, Outcome, Reason, Verdict};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -165,7 +165,7 @@ fn effects(policy: &Policy, limit: &Limit) -> Effects {
             let verdict = decider.decides(image.clone());
             is_refused &= verdict.verdict == Outcome::Refused;
             match verdict.verdict {
-                Outcome::Undetermined if verdict.blocks() => drop(open.insert(own.release)),
+                Outcome::Undetermined if is_open(&verdict) => drop(open.insert(own.release)),
                 Outcome::Undetermined => {}
                 _ => drop(decided.insert(own.release)),
             }
@@ -183,6 +183,16 @@ fn effects(policy: &Policy, limit: &Limit) -> Effects {
         refused,
         undecided: open,
     }
+}
+
+/// Tells whether a rule is for the image, and cannot be decided about it.
+fn is_open(verdict: &Verdict) -> bool {
+    let asks_release = |finding: &Finding| {
+        use Reason::{BelowMinimumOcpVersion, TooManyReleasesBehind};
+        matches!(finding.rule, BelowMinimumOcpVersion | TooManyReleasesBehind)
+            && finding.have.is_some()
+    };
+    verdict.blocks() || verdict.findings.iter().any(asks_release)
 }
 
 /// Tells whether nodes of this release, architecture and pool get the limit.

@@ -216,10 +216,21 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Limit {
     if let Some(why) = &wrong {
         warnings.add(format!("{why}; {THEN}"));
     }
+    // Without a condition that is null more nodes would be meant.
+    let mut is_null = |name| {
+        let null = limit
+            .nulls()
+            .find(|key| key.string().as_deref() == Some(name));
+        null.map(|key| warnings.add(format!("{} is null; {THEN}", key.path)))
+            .is_some()
+    };
     let unclear = [
-        ("release", matches!(release, Some(Err(_)))),
-        ("pools", matches!(pools, Some(Err(_)))),
-        ("when", wrong.is_some()),
+        (
+            "release",
+            matches!(release, Some(Err(_))) || is_null("release"),
+        ),
+        ("pools", matches!(pools, Some(Err(_))) || is_null("pools")),
+        ("when", wrong.is_some() || is_null("when")),
     ];
     let pools = pools.and_then(Result::ok);
     Limit {

@@ -6,7 +6,9 @@
 mod fate;
 mod reason;
 
-use super::{Fate, Finding, Judged, LetThrough, Outcome, OverrideSource, Product, Verdict, Wanted};
+use super::{
+    Fate, Finding, Judged, LetThrough, Outcome, OverrideSource, Product, Reason, Verdict, Wanted,
+};
 pub use fate::{ConsoleWords, FateWords, Level, OPENINGS};
 pub use reason::{About, ReasonWords, Remedy};
 
@@ -21,8 +23,9 @@ impl Judged {
 }
 
 impl Finding {
-    /// Says what is needed instead of what failed, for a person with that product.
-    pub fn need(&self, product: Product) -> String {
+    /// Says what is needed instead of what failed, for a person with that product; `briefly`
+    /// without the reason of a known issue.
+    pub fn need(&self, product: Product, briefly: bool) -> String {
         let joined = |parts: [&Option<String>; 2]| {
             let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
             parts.join(": ")
@@ -31,6 +34,7 @@ impl Finding {
             "want" => Some(self.want.clone()),
             "have" => Some(self.have.clone().unwrap_or_else(|| "unknown".to_owned())),
             "denied" => Some(denied(self.entry.as_deref(), self.why.as_deref())),
+            "issue" if briefly && self.issue.is_some() => self.issue.clone(),
             "issue" => Some(joined([&self.issue, &self.why])),
             "os" => Some(product.family.name().to_owned()),
             "base" => Some(product.family.base().to_owned()),
@@ -99,16 +103,22 @@ impl Verdict {
         }
     }
 
-    /// Says what is needed instead, by every rule that fails.
+    /// Says what is needed instead, by every rule that fails; where none does, by the first about
+    /// the image that is open. An issue's reason may be long, and is said of one alone.
     pub fn needed(&self) -> String {
-        let failed: Vec<String> = self
+        let is_open = |finding: &&Finding| {
+            self.reason == Reason::NoRuleEvaluated && finding.rule.about() == About::Image
+        };
+        let open = self.findings.iter().find(is_open);
+        let charges = self.charges().count();
+        let needs: Vec<String> = self
             .charges()
-            .map(|finding| finding.need(self.product()))
+            .chain(open.filter(|_| charges == 0))
+            .map(|finding| finding.need(self.product(), charges > 1))
             .collect();
-        if failed.is_empty() {
-            self.reason_words().need.to_owned()
-        } else {
-            failed.join("; ")
+        match needs.is_empty() {
+            true => self.reason_words().need.to_owned(),
+            false => needs.join("; "),
         }
     }
 

@@ -63,6 +63,13 @@ const fn releases(first: u16, last: Option<OcpMinor>) -> Releases {
 }
 
 impl Releases {
+    pub const fn of(release: OcpMinor) -> Self {
+        Self {
+            first: release,
+            last: Some(release),
+        }
+    }
+
     /// Tells whether all of them are older than `release`, or none is; `None` where some are.
     pub fn are_below(self, release: OcpMinor) -> Option<bool> {
         if self.first >= release {
@@ -94,8 +101,7 @@ impl ImageVersion {
     /// between two of [`BY_RHEL`], or after the last, is at least as new as the one before it.
     pub fn releases(&self) -> Option<Releases> {
         if let Some(ocp) = self.ocp {
-            let (first, last) = (ocp, Some(ocp));
-            return Some(Releases { first, last });
+            return Some(Releases::of(ocp));
         }
         let RhelVersion { major, minor } =
             self.rhel.filter(|_| self.scheme == Scheme::RhelVersioned)?;

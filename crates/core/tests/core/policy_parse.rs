@@ -105,16 +105,27 @@ fn every_field_is_read() {
 
 #[test]
 fn null_is_absent() {
-    let policy = with("/limits/0/release", Value::Null);
     let policy = {
-        let mut policy = policy;
+        let mut policy = with("/limits/0/rhelMajors", Value::Null);
         policy["onUndetermined"] = Value::Null;
         policy["help"] = json!({ "text": null, "url": null });
-        policy["limits"][0]["pools"] = Value::Null;
-        policy["limits"][0]["rhelMajors"] = Value::Null;
         warned(&policy, &[])
     };
     assert_eq!(policy, read(&base()).unwrap());
+}
+
+/// It would be a limit for more nodes than it was meant for.
+#[test]
+fn a_condition_that_is_null_is_not_understood() {
+    for field in ["release", "pools", "when"] {
+        let warning =
+            format!("limits[0].{field} is null; nodes that the limit may be for are not judged");
+        let policy = warned(
+            &with(&format!("/limits/0/{field}"), Value::Null),
+            &[&warning],
+        );
+        assert_eq!(policy.limits[0].unclear, [field]);
+    }
 }
 
 #[test]

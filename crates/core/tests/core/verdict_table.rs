@@ -25,8 +25,8 @@ fn policy(mode: &str, on_undetermined: &str, api_version: &str) -> Policy {
 enum Image {
     Unnamed,
     Undecodable,
-    /// Fedora CoreOS: no rule can be evaluated.
-    SaysTooLittle,
+    /// SCOS: the rules are RHCOS's.
+    OfAnotherFamily,
     TooOld,
     /// Its OCP release is too old, its RHEL is not.
     HalfTooOld,
@@ -104,7 +104,7 @@ fn facts(case: &Case) -> Facts {
     let image = |kind: Image| match kind {
         Image::Unnamed => None,
         Image::Undecodable => image("9.6.2026030314"),
-        Image::SaysTooLittle => image("9.0.20250827-0"),
+        Image::OfAnotherFamily => image("9.0.20250827-0"),
         Image::TooOld => image("411.86.202308081056-0"),
         Image::HalfTooOld => image("415.94.202409040013-0"),
         Image::NewEnough => image("418.94.202501221327-0"),
@@ -229,7 +229,7 @@ impl Case {
             match self.judged() {
                 Image::Unnamed => "unnamed",
                 Image::Undecodable => "undecodable",
-                Image::SaysTooLittle => "says too little",
+                Image::OfAnotherFamily => "another family",
                 Image::TooOld | Image::HalfTooOld => "too old",
                 Image::NewEnough | Image::NewEnoughAsFarAsKnown => "new enough",
             },
@@ -322,7 +322,7 @@ fn every_case() -> Vec<Case> {
     let images = [
         Image::Unnamed,
         Image::Undecodable,
-        Image::SaysTooLittle,
+        Image::OfAnotherFamily,
         Image::TooOld,
         Image::HalfTooOld,
         Image::NewEnough,
@@ -401,12 +401,12 @@ fn every_state_is_decided_by_the_table() {
         "a row that nothing reaches"
     );
     // Too old are 2 images, and each of the 7 if an older one replaced it, at 1 target by the limit
-    // for a release and at 4 by the other limit. Undetermined are 3 images, at 1 and 3 targets.
+    // for a release and at 4 by the other limit. Held undetermined are 2 images, at 1 and 3 targets.
     // Three overrides and modes hold: Enforce without an override, and `enforce` over Enforce or
     // Warn. With Proceed they hold what is too old at the first boot; with Refuse also what is
     // undetermined, and all of it again at an unreadable stage. Under Enforce with an unreadable
     // override only Refuse holds.
-    let (too_old, undetermined) = ((2 + 7) * (1 + 4), 3 * (1 + 3));
+    let (too_old, undetermined) = ((2 + 7) * (1 + 4), 2 * (1 + 3));
     assert_eq!(
         blocked,
         3 * (too_old + 2 * (too_old + undetermined)) + 2 * (too_old + undetermined)

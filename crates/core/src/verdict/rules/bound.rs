@@ -6,7 +6,8 @@ use crate::text;
 use crate::verdict::words::denied as denied_by;
 use crate::verdict::{Finding, Machine, Reason, Wanted};
 use crate::version::{
-    FIRST_UNNAMED, ImageVersion, OsFamily, Release, Releases, RpmVersion, cpu_rank,
+    BY_RHEL, FIRST_UNNAMED, ImageVersion, OcpMinor, OsFamily, Release, Releases, RpmVersion,
+    cpu_rank,
 };
 use std::cmp::Ordering::Less;
 use std::collections::BTreeMap;
@@ -40,16 +41,13 @@ impl Bound {
             },
             Self::Majors(majors) => majors.contains(&image?.rhel?.major) == in_limit,
             // An image does not name its patch release, so it counts as the last of its x.y.
-            Self::Ocp(least) => !releases(image?, asker)?.are_below(least.minor)?,
             Self::Version(family, ..) if is_of_another(image?, *family)? => {
                 return (!in_limit).then_some(true);
             }
             Self::Version(family, wrong, bound) => bound.compare(image?, *family)? != *wrong,
-            Self::Behind(most) => match releases(image?, asker)?.minors_to(node.target?.minor)? {
-                [_, behind] if behind <= *most => true,
-                [behind, _] if behind > *most => false,
-                _ => return None,
-            },
+            Self::Ocp(_) | Self::Behind(_) => {
+                self.holds_of(releases(image?, asker)?, node.target)?
+            }
             Self::Cpu(levels) => {
                 let architecture = machine.architecture.as_ref()?;
                 let least = cpu_rank(architecture, levels.get(architecture)?)?;
@@ -61,27 +59,57 @@ impl Bound {
         })
     }
 
-    /// Tells whether it is a rule for images of this family.
+    /// Tells whether it is a rule for images of this family: that some image of it passes, and
+    /// another does not.
     pub(super) fn is_for(&self, family: OsFamily) -> bool {
         match self {
             Self::Denied(_) => true,
-            Self::Version(of @ (OsFamily::Fcos | OsFamily::Scos), ..) => family == *of,
-            _ => family != OsFamily::Fcos,
+            Self::Majors(_) => family != OsFamily::Fcos,
+            Self::Version(of, ..) => family == *of,
+            _ => family == OsFamily::Rhcos,
         }
     }
 
     /// Tells whether the image's version says too little for this rule, which is for its family.
     pub(super) fn asks_too_much(&self, node: Node<'_>) -> bool {
         let family = node.subject.version.and_then(ImageVersion::os_family);
-        let is_asked = match (self, node.target) {
-            (Self::Behind(_), None) => false,
-            // No image helps where the minors to the target cannot be counted.
-            (Self::Behind(_), Some(target)) => FIRST_UNNAMED.minors_to(target.minor).is_some(),
-            _ => !self.is_about_machine(),
-        };
-        is_asked
+        !self.is_about_machine()
             && family.is_none_or(|family| self.is_for(family))
             && self.holds(node, Asker::Limit).is_none()
+            && self.helps_an_image(node.target)
+    }
+
+    /// Tells whether images pass whose OCP releases are known as far as those of this target's are.
+    fn helps_an_image(&self, target: Option<Release>) -> bool {
+        let passes = |releases: Releases| self.holds_of(releases, target) == Some(true);
+        let Some(target) = target else {
+            return !matches!(self, Self::Behind(_));
+        };
+        let known = BY_RHEL.iter().map(|(_, releases)| *releases);
+        let named = FIRST_UNNAMED.minor.checked_sub(1);
+        let named = named.map(|minor| {
+            Releases::of(OcpMinor {
+                minor,
+                ..FIRST_UNNAMED
+            })
+        });
+        let mut images = known
+            .chain(named)
+            .filter(|releases| releases.first <= target.minor);
+        !matches!(self, Self::Behind(_) | Self::Ocp(_)) || images.any(passes)
+    }
+
+    /// Tells whether images of these releases are within it; `None` where some are.
+    fn holds_of(&self, releases: Releases, target: Option<Release>) -> Option<bool> {
+        match self {
+            Self::Ocp(least) => releases.are_below(least.minor).map(|below| !below),
+            Self::Behind(most) => match releases.minors_to(target?.minor)? {
+                [_, behind] if behind <= *most => Some(true),
+                [behind, _] if behind > *most => Some(false),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Describes what it asks for.
