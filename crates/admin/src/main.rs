@@ -1,7 +1,7 @@
 //! The `kubectl-skewguard` command, which `oc skewguard` runs: arguments in, exit status out.
 //! Everything else is in the library.
 
-use skewguard_admin::cli::{Io, Terminal, run_on};
+use skewguard_admin::cli::{Io, Terminal, end_panics_in_a_sentence, run_on};
 use std::io::{ErrorKind, Result, StdoutLock, Write};
 use std::process::ExitCode;
 
@@ -28,6 +28,7 @@ impl Write for Output {
 }
 
 fn main() -> ExitCode {
+    end_panics_in_a_sentence();
     let (mut out, mut err) = (Output(std::io::stdout().lock()), std::io::stderr());
     run_on(
         Terminal::of_stdout(),

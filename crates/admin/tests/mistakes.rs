@@ -478,6 +478,42 @@ fn a_poor_environment_is_told_in_a_sentence() {
     );
 }
 
+/// The resolver of names panics where it gets no thread: root always gets one, nobody does not.
+#[test]
+fn a_panic_of_a_library_is_one_sentence() {
+    use std::os::unix::{fs::MetadataExt as _, fs::PermissionsExt, process::CommandExt as _};
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let (program, kubeconfig) = (dir.path().join("program"), dir.path().join("kubeconfig"));
+    std::fs::copy(env!("CARGO_BIN_EXE_kubectl-skewguard"), &program).unwrap();
+    let cluster = r#"{clusters: [{name: a, cluster: {server: "https://localhost:1"}}], users: [{name: a, user: {token: x}}],
+        contexts: [{name: a, context: {cluster: a, user: a}}], current-context: a}"#;
+    std::fs::write(&kubeconfig, cluster).unwrap();
+    let mut limited = Command::new("prlimit");
+    limited.arg("--nproc=1").arg(program).arg("audit");
+    limited.arg("--kubeconfig").arg(kubeconfig);
+    if dir.path().metadata().unwrap().uid() == 0 {
+        limited.gid(65534).uid(65534);
+    }
+    let done = limited.output().unwrap();
+    let says = String::from_utf8(done.stderr).unwrap();
+    let (start, place) = says.split_once(" (at ").unwrap();
+    assert_eq!(
+        start,
+        concat!(
+            "skewguard: this is a fault of kubectl-skewguard ",
+            env!("CARGO_PKG_VERSION"),
+            ": OS can't spawn worker thread: Resource temporarily unavailable (os error 11)"
+        )
+    );
+    let end = "). Nothing was changed in the cluster. Please report it, with this line\n";
+    assert!(place.ends_with(end) && place.lines().count() == 1, "{says}");
+    assert_eq!(
+        (done.stdout.as_slice(), done.status.code()),
+        (&b""[..], Some(1))
+    );
+}
+
 /// Without the agent beside the program: what to take, and from where.
 #[test]
 fn a_machineconfig_without_the_agent_says_where_it_comes_from() {

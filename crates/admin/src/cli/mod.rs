@@ -20,8 +20,11 @@ use crate::yaml::for_nodes;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{FromArgMatches, Parser, Subcommand, ValueEnum};
 use skewguard_cluster::file::{cause, name as named};
+use skewguard_cluster::secrets::without_secrets;
 use skewguard_core::command::{Failure, parse_release, read_once};
+use skewguard_core::text::printable_up_to;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::sync::LazyLock;
 
 /// Checks policies, audits clusters, and prints what to apply to them, so that no OpenShift node
@@ -172,6 +175,26 @@ pub fn run_on(
         Command::Man(args) => man::run(args, io),
     };
     io.done(done)
+}
+
+/// Makes a panic, of a library too, end the program in one sentence, with the status of an error. Without
+/// it each would have its own words and a status that no page names.
+pub fn end_panics_in_a_sentence() {
+    std::panic::set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let said = payload.downcast_ref::<&str>().copied();
+        let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let said = without_secrets(said.unwrap_or("without words"));
+        let at = panic.location().map(ToString::to_string);
+        let _ = writeln!(
+            std::io::stderr(),
+            "skewguard: this is a fault of {NAME} {}: {} (at {}). Nothing was changed in the cluster. Please report it, with this line",
+            env!("CARGO_PKG_VERSION"),
+            printable_up_to(&said, 300),
+            at.as_deref().unwrap_or("an unknown place"),
+        );
+        std::process::exit(Exit::Failed as i32);
+    }));
 }
 
 /// A command that is asked for without the one that it is of: `policy lint`, where `lint` was written.

@@ -1,7 +1,8 @@
-//! Secrets in what others wrote: of no form of `audit` and `why` do they come out.
+//! Secrets in what others wrote: of no form of `audit` and `why` do they come out, and of no message of `render`.
 
 use super::{audit, audit_text, run};
 use serde_json::{Value, json};
+use skewguard_admin::cli::Exit;
 
 /// It stands in each secret, and nowhere else.
 const MARK: &str = "S3cr3t";
@@ -249,5 +250,50 @@ fn words_of_others_have_no_secret_and_keep_their_cause() {
         let told = told.trim_matches('"');
         let machine = machine.unwrap().to_string();
         assert!(machine.contains(told), "{told}: {machine}");
+    }
+}
+
+/// User data has the token of the machine-config-server's mirror, or whatever else somebody gave a set.
+#[test]
+fn user_data_that_is_not_understood_is_not_quoted() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("user-data");
+    let url = format!("https://u:{MARK}@mirror.example.com/skewguard?token={MARK}");
+    let sha512 = "a".repeat(128);
+    let pointer = |url: &str| {
+        let user_data = ["--user-data", file.to_str().unwrap()];
+        let (out, err, exit) = run(&[
+            &["render", "pointer", "--url", url, "--sha512", &sha512],
+            &user_data[..],
+        ]
+        .concat());
+        (out, err, exit)
+    };
+    for bad in [
+        format!("password={MARK}"),
+        format!("{{\"ignition\": \"{MARK}\"}}"),
+        format!("{{\"ignition\": {{\"version\": \"3.2.0\"}}, \"storage\": \"{MARK}\"}}"),
+        format!(
+            "{{\"ignition\": {{\"version\": \"3.2.0\"}}, \"systemd\": {{\"units\": \"{MARK}\"}}}}"
+        ),
+        format!("{{\"ignition\": {{\"version\": \"3.2.0\", \"config\": \"{MARK}\""),
+    ] {
+        std::fs::write(&file, &bad).unwrap();
+        let (out, err, exit) = pointer("https://mirror.example.com/skewguard");
+        assert_eq!((out.as_str(), exit), ("", Exit::Failed), "{bad}");
+        assert!(!err.contains(MARK) && err.contains("user-data"), "{err}");
+    }
+    std::fs::write(&file, r#"{"ignition": {"version": "3.2.0"}}"#).unwrap();
+    let (out, err, exit) = pointer(&url);
+    assert!(out.contains(&url) && exit == Exit::Done, "{err}");
+    assert!(err.contains("credentials") && !err.contains(MARK), "{err}");
+    for url in [
+        url.replace("https", "ftp"),
+        format!("{url} x"),
+        url.replace("mirror", "mirror mirror"),
+    ] {
+        let (out, err, exit) = pointer(&url);
+        assert_eq!((out.as_str(), exit), ("", Exit::Failed), "{url}");
+        assert!(!err.contains(MARK) && err.contains("--url"), "{err}");
     }
 }
