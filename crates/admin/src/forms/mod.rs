@@ -1,8 +1,8 @@
 //! What people read, whichever command says it: the terminal, its pages, Markdown, and words of a
 //! shell (pure, but for the terminal's own size).
 
+pub(crate) mod blocks;
 pub(crate) mod markdown;
-pub(crate) mod screen;
 pub(crate) mod shell;
 pub(crate) mod template;
 pub(crate) mod terminal;

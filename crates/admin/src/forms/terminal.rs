@@ -1,7 +1,6 @@
 //! The terminal that a text is shown on: its size, colours, and lines that are broken at spaces
 //! only (pure, but for [`Terminal::of_stdout`]).
 
-use super::screen::Screen;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use std::io::IsTerminal;
@@ -10,8 +9,6 @@ use std::io::IsTerminal;
 #[derive(Debug, Clone, Copy)]
 pub struct Terminal {
     pub columns: usize,
-    /// `None` where no terminal says it.
-    pub rows: Option<usize>,
     pub colour: bool,
 }
 
@@ -24,21 +21,17 @@ const LEAST: usize = 60;
 /// Columns of prose: longer lines are hard to read.
 const LONGEST: usize = 120;
 
-/// Lines where no terminal says how many it has.
-const ROWS: usize = 50;
-
 impl Default for Terminal {
     fn default() -> Self {
         Self {
             columns: COLUMNS,
-            rows: None,
             colour: false,
         }
     }
 }
 
 impl Terminal {
-    /// The terminal that standard output is. `COLUMNS` and `LINES` come before its own size. Colour
+    /// The terminal that standard output is. `COLUMNS` comes before its own size. Colour
     /// is used only on a terminal, and not if `NO_COLOR` is set (<https://no-color.org>).
     pub fn of_stdout() -> Self {
         let stdout = std::io::stdout();
@@ -46,13 +39,12 @@ impl Terminal {
             .is_terminal()
             .then(terminal_size::terminal_size)
             .flatten();
-        let variable = |name: &str| std::env::var(name).ok()?.parse().ok();
-        let is_some = |size: &usize| *size > 0;
-        let columns = variable("COLUMNS").or(size.map(|(columns, _)| columns.0.into()));
-        let rows = variable("LINES").or(size.map(|(_, rows)| rows.0.into()));
+        let told = std::env::var("COLUMNS")
+            .ok()
+            .and_then(|told| told.parse().ok());
+        let columns = told.or(size.map(|(columns, _)| columns.0.into()));
         Self {
-            columns: columns.filter(is_some).unwrap_or(COLUMNS),
-            rows: rows.filter(is_some),
+            columns: columns.filter(|columns| *columns > 0).unwrap_or(COLUMNS),
             colour: AutoStream::choice(&stdout) != ColorChoice::Never,
         }
     }
@@ -153,14 +145,6 @@ impl Terminal {
             lines.collect()
         };
         rows.iter().map(lines).collect()
-    }
-
-    /// The room for a page. One line is the prompt's.
-    pub(crate) fn screen(self) -> Screen {
-        Screen {
-            rows: self.rows.map_or(ROWS, |rows| rows.saturating_sub(1)),
-            columns: self.columns,
-        }
     }
 
     pub(crate) fn styled(self, style: Style, text: &str) -> String {

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Form {
-    /// The conclusion, and what fits a screen.
+    /// The conclusion, and a row for each set.
     Text,
     /// All that is known of each set.
     Wide,
@@ -199,7 +199,7 @@ pub(in crate::cli) struct Args {
     /// Show only these sets; the summary and the exit status stay those of all.
     #[arg(long, value_enum, ignore_case = true)]
     pub(super) only: Option<Only>,
-    /// text: the conclusion, and what fits a screen. wide: all that is known. json and yaml: one
+    /// text: the conclusion, and a row for each set. wide: all that is known. json and yaml: one
     /// object, whose fields are only ever added. html: one page, with a chart. markdown: for a
     /// job's summary. junit: a test for each set. csv: a row for each set. sarif: for code scanning, with
     /// the line of each set in the files of --from.

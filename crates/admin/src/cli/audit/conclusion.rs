@@ -3,7 +3,7 @@
 use super::audit_request::AuditRequest;
 use super::counts::Counts;
 use super::later::Later;
-use super::next::{Below, NextStep, next};
+use super::next::{NextStep, next};
 use super::passed::passed;
 use super::word::Word;
 use crate::audit::BootImageAudit;
@@ -157,20 +157,6 @@ impl Conclusion {
             }
             next => Some(next.clone()),
         }
-    }
-
-    /// The same with a command as the next step, for a screen that has no room for a second one.
-    pub(super) fn without_pointing(&self) -> Self {
-        Self {
-            next: self.next_shown(None),
-            whole: "-o wide".to_owned(),
-            ..self.clone()
-        }
-    }
-
-    /// Tells whether the next step points at this.
-    pub(super) fn points_at(&self, below: Below) -> bool {
-        self.next == Some(NextStep::Below(below))
     }
 }
 

@@ -1,5 +1,5 @@
-//! The audit for a person: the conclusion, then a row for each set that fits a screen, or all that
-//! is known of each (pure).
+//! The audit for a person: the conclusion, then a row for each set, or all that is
+//! known of each (pure).
 
 use super::commands::keep_commands;
 use super::facts::{
@@ -14,9 +14,9 @@ use crate::audit::{
 };
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::later::Later;
-use crate::cli::audit::next::{Below, NextStep};
+use crate::cli::audit::next::NextStep;
 use crate::cli::audit::word::Word;
-use crate::forms::screen::{Block, Item, WHOLE, fit};
+use crate::forms::blocks::{Block, Item, page};
 use crate::forms::terminal::Terminal;
 
 /// The detail in which sets are shown.
@@ -37,9 +37,6 @@ pub(crate) fn render(
     if fleet.audits().any(|audit| audit.path.is_some()) {
         return paths(fleet, terminal);
     }
-    if let (Some(audit), Detail::Row) = (fleet.alone(), detail) {
-        return one_screen(terminal, audit, all);
-    }
     let mut blocks = vec![Block::of(head_lines(terminal, all, fleet.alone()))];
     match fleet.alone() {
         Some(audit) => blocks.extend(cluster(audit, all, detail, terminal)),
@@ -53,8 +50,7 @@ pub(crate) fn render(
             blocks.extend(cluster(audit, own, detail, terminal));
         }
     }
-    let screen = (detail == Detail::Row).then(|| terminal.screen());
-    fit(blocks, screen, &all.whole)
+    page(blocks, detail == Detail::All)
 }
 
 /// The way of each cluster.
@@ -90,29 +86,7 @@ fn head_lines(
         .collect()
 }
 
-/// What fits a screen. Where that has no room for what the conclusion points at, it names the command
-/// that shows it.
-fn one_screen(terminal: Terminal, audit: &BootImageAudit, conclusion: &Conclusion) -> String {
-    let page = |conclusion: &Conclusion| {
-        let head = Block::of(head_lines(terminal, conclusion, Some(audit)));
-        let rest = cluster(audit, conclusion, Detail::Row, terminal);
-        fit(
-            std::iter::once(head).chain(rest).collect(),
-            Some(terminal.screen()),
-            &conclusion.whole,
-        )
-    };
-    let text = page(conclusion);
-    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let screen = terminal.screen();
-    match screen.height(&lines) > screen.rows {
-        true => page(&conclusion.without_pointing()),
-        false => text,
-    }
-}
-
-/// A cluster without its conclusion. What to change comes before what is allowed; the first of what the
-/// conclusion points at is shown on any screen.
+/// A cluster without its conclusion. What to change comes before what is allowed.
 fn cluster(
     audit: &BootImageAudit,
     conclusion: &Conclusion,
@@ -120,26 +94,15 @@ fn cluster(
     terminal: Terminal,
 ) -> Vec<Block> {
     let list = |head, what, texts| list(terminal, head, what, texts);
-    let pointed_at = |below, block| Block {
-        least: usize::from(conclusion.points_at(below)),
-        ..block
-    };
     let mut blocks = vec![Block::of(audited(terminal, audit, detail))];
     let unread = list("", "resources and files not read", unread(audit));
-    let unread = pointed_at(Below::Unread, unread);
     match detail {
         Detail::Row => {
             let [open, allowed] = tables(terminal, &audit.sets);
             let [remedies, helps] = what_to_do(audit);
             let remedies = list("What to change:", "remedies", remedies);
             let helps = list("How to find the unknown versions:", "ways", helps);
-            blocks.extend([
-                open,
-                pointed_at(Below::Change, remedies),
-                pointed_at(Below::Know, helps),
-                unread,
-                allowed,
-            ]);
+            blocks.extend([open, remedies, helps, unread, allowed]);
         }
         // Each set has its own.
         Detail::All => {
@@ -153,11 +116,7 @@ fn cluster(
         waiting(terminal, audit, conclusion, detail),
         list("", "differences", differences(audit)),
         list("", "warnings", warnings(audit)),
-        Block {
-            head: oldest(terminal, audit, detail),
-            what: "the oldest boot image",
-            ..Block::default()
-        },
+        Block::of(oldest(terminal, audit, detail)),
     ]);
     if detail == Detail::All {
         blocks.push(list(PASSED, "", conclusion.passed.clone()));
@@ -233,7 +192,7 @@ fn clusters(terminal: Terminal, fleet: &FleetAudit) -> Block {
         head,
         items: fleet.items.iter().zip(rows).map(item).collect(),
         what: "clusters",
-        least: 6,
+        is_whole: true,
         ..Block::default()
     }
 }
@@ -302,7 +261,7 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
     let is_open = |(word, ..): &&(Word, _, _)| *word != Word::Allowed;
     let open = rows.iter().filter(is_open).count();
     let open: Vec<Item> = items.by_ref().take(open).collect();
-    let block = |head: Vec<String>, items: Vec<Item>, least| Block {
+    let block = |head: Vec<String>, items: Vec<Item>, is_whole| Block {
         legend: match head.is_empty() {
             true => Vec::new(),
             false => terminal.prose(indent, legend(sets)),
@@ -310,14 +269,13 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
         head,
         items,
         what: "sets",
-        least,
-        hidden: 0,
+        is_whole,
     };
     let allowed = items.collect();
     if open.is_empty() {
-        [Block::default(), block(head, allowed, 6)]
+        [Block::default(), block(head, allowed, false)]
     } else {
-        [block(head, open, WHOLE), block(Vec::new(), allowed, 0)]
+        [block(head, open, true), block(Vec::new(), allowed, false)]
     }
 }
 
