@@ -13,28 +13,6 @@ fn program() -> Command {
 }
 
 #[test]
-fn options_of_the_cluster_may_stand_before_the_command() {
-    let behind = run(&["audit", "--kubeconfig", "/nonexistent", "--context=a"]);
-    let before = run(&["--context=a", "--kubeconfig", "/nonexistent", "audit"]);
-    assert_eq!(before, behind);
-    assert_eq!(
-        before,
-        (
-            String::new(),
-            "skewguard: /nonexistent: there is no such file\n".to_owned(),
-            Exit::Failed
-        )
-    );
-    let (_, err, exit) = run(&["-n", "x", "inspect", "9.6.20250523-0"]);
-    assert!(err.contains("unexpected argument '-n'"), "{err}");
-    assert_eq!(exit, Exit::Usage);
-    // Alone, and without their values.
-    for args in [&["--context"][..], &["-n"], &["-A"]] {
-        assert_eq!(run(args).2, Exit::Usage, "{args:?}");
-    }
-}
-
-#[test]
 fn version_is_a_command_too() {
     let (out, err, exit) = run(&["version"]);
     assert_eq!((err.as_str(), exit), ("", Exit::Done));

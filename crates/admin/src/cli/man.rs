@@ -1,6 +1,6 @@
 //! `oc skewguard man`: man pages and completions as files, for packages.
 //!
-//! A page is clap_mangen's, with the sections that man-pages(7) names made of what stands behind the help.
+//! A page is clap_mangen's, and the pages beside it.
 
 use super::completion::{FILES, script};
 use super::{Exit, Failure, Io, NAME, cause, named};
@@ -78,7 +78,10 @@ fn page(command: &Command, name: &str, parent: Option<&str>) -> std::io::Result<
     if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    let mut rest = behind_help(command);
+    if command.get_after_help().is_some() {
+        man.render_extra_section(&mut page)?;
+    }
+    let mut rest = Roff::new();
     rest.control("SH", ["SEE ALSO"]);
     let pages = see_also(command, name, parent);
     let last = pages.len().saturating_sub(1);
@@ -88,49 +91,6 @@ fn page(command: &Command, name: &str, parent: Option<&str>) -> std::io::Result<
     }
     rest.to_writer(&mut page)?;
     Ok(page)
-}
-
-/// What stands behind the help, by the sections of man-pages(7).
-fn behind_help(command: &Command) -> Roff {
-    let text = command.get_after_long_help().or(command.get_after_help());
-    let text = text.map(ToString::to_string).unwrap_or_default();
-    let paragraphs = || text.split("\n\n").filter(|text| !text.is_empty());
-    let is_status = |text: &&str| text.starts_with(STATUS);
-    let is_example = |text: &&str| text.starts_with("Example") || text.contains("\n  ");
-    let is_note = |text: &&str| !is_status(text) && !is_example(text);
-    let mut page = Roff::new();
-    section(&mut page, "EXIT STATUS", paragraphs().filter(is_status));
-    section(&mut page, "NOTES", paragraphs().filter(is_note));
-    section(&mut page, "EXAMPLES", paragraphs().filter(is_example));
-    page
-}
-
-const STATUS: &str = "Exit status: ";
-
-/// Paragraphs that are filled, but for their commands, which are indented.
-fn section<'a>(page: &mut Roff, title: &str, paragraphs: impl Iterator<Item = &'a str>) {
-    for (index, paragraph) in paragraphs.enumerate() {
-        match index {
-            0 => page.control("SH", [title]),
-            _ => page.control("PP", []),
-        };
-        let paragraph = paragraph.trim_start_matches(STATUS);
-        let paragraph = paragraph.replace("Example: ", "  ");
-        let mut was_command = false;
-        for line in paragraph
-            .lines()
-            .filter(|line| !line.starts_with("Example"))
-        {
-            let command = line.strip_prefix("  ");
-            if was_command != command.is_some() {
-                was_command = command.is_some();
-                page.control("PP", []);
-                page.control(if was_command { "nf" } else { "fi" }, []);
-            }
-            page.text([roman(command.unwrap_or(line))]);
-        }
-        page.control("fi", []);
-    }
 }
 
 /// The pages of the command that this one belongs to, of those that belong to it, and of others.

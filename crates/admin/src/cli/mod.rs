@@ -7,7 +7,6 @@ mod completion;
 mod inputs;
 mod inspect;
 mod man;
-mod options_first;
 mod policy;
 mod render;
 mod schema;
@@ -138,7 +137,7 @@ pub fn run_on(
     args: impl IntoIterator<Item = OsString>,
     io: &mut Io<'_>,
 ) -> Exit {
-    let args: Vec<OsString> = options_first::behind_the_command(args);
+    let args: Vec<OsString> = args.into_iter().collect();
     let command = || command().term_width(terminal.width());
     let parse = |command: clap::Command| {
         let matches = command.try_get_matches_from(&args);

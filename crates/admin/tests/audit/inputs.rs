@@ -1,6 +1,6 @@
 //! What `--from` reads: several gathers, several clusters, archives, and what was cut short.
 
-use super::{POLICY, audit, audit_text, fixture};
+use super::{POLICY, audit, audit_text, fixture, run};
 use serde_json::{Value, json};
 use skewguard_admin::cli::Exit;
 use std::io::Write;
@@ -39,181 +39,42 @@ fn found(from: &[&str]) -> (Vec<String>, Vec<String>, Exit) {
     )
 }
 
-/// The clusters of these files: name, sets or error, what was not read; and the exit status.
-fn clusters(from: &[&str]) -> (Vec<(String, String, String)>, Exit) {
-    let policy = format!("{CASES}/policy.json");
-    let args = [&["--policy", policy.as_str(), "-o", "json", "--from"], from].concat();
-    let (out, err, exit) = audit(&args);
-    let list: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
-    assert_eq!(
-        (list["kind"].as_str(), err.as_str()),
-        (Some("BootImageAuditList"), "")
-    );
-    let row = |item: &Value| {
-        let name = |set: &Value| set["name"].as_str().unwrap().to_owned();
-        let sets = item["audit"]["sets"].as_array();
-        let sets = sets.map(|sets| sets.iter().map(name).collect::<Vec<_>>().join(","));
-        let sets = sets.unwrap_or_else(|| item["error"].as_str().unwrap().to_owned());
-        let unread = item["audit"]["unread"].as_array();
-        let unread = unread.map(|unread| {
-            unread
-                .iter()
-                .map(|one| format!("{}: {}", one["what"], one["why"]))
-                .collect::<Vec<_>>()
-                .join("; ")
-        });
-        (
-            item["context"].as_str().unwrap().to_owned(),
-            sets,
-            unread.unwrap_or_default(),
-        )
-    };
-    let mut rows: Vec<_> = list["items"].as_array().unwrap().iter().map(row).collect();
-    rows.sort();
-    (rows, exit)
-}
-
-/// Gathers of several clusters in one command: a row each, whatever they are packed with. What tells them apart is
-/// the ClusterVersion's ID, else the Infrastructure.
+/// Files of several clusters, whatever they are packed with: both commands name the clusters, by the ClusterVersion's ID,
+/// else by the Infrastructure, with a file of each.
 #[test]
-fn several_clusters_are_a_fleet() {
+fn one_cluster_at_a_time() {
     let two = Path::new(CASES).join("two-clusters");
     let [a, b] = ["a", "b"].map(|name| format!("{CASES}/two-clusters/{name}.json"));
-    let (wanted, exit) = clusters(&[&a, &b]);
-    let each = [&a, &b].map(|file| {
-        let (sets, unread, exit) = found(&[file.as_str()]);
-        assert_eq!(unread, [] as [&str; 0]);
-        let name = |set: &String| set.split(' ').nth(1).unwrap().to_owned();
-        (sets.iter().map(name).collect::<Vec<_>>().join(","), exit)
-    });
-    assert_eq!(
-        wanted
-            .iter()
-            .map(|(_, sets, _)| sets.clone())
-            .collect::<Vec<_>>(),
-        each.each_ref().map(|(sets, _)| sets.clone())
-    );
-    assert!(
-        each.iter().any(|(_, alone)| *alone == exit),
-        "{exit:?} {each:?}"
-    );
     let dir = tempfile::tempdir().unwrap();
     let packed = dir.path().join("gathers.tgz");
     std::fs::write(&packed, gzip(&tar_of(&two))).unwrap();
-    let one_each = ["a", "b"].map(|name| {
-        let path = dir.path().join(format!("{name}.json.gz"));
-        std::fs::write(
-            &path,
-            gzip(&std::fs::read(two.join(format!("{name}.json"))).unwrap()),
-        )
-        .unwrap();
-        path.to_str().unwrap().to_owned()
-    });
-    for from in [
-        vec![b.as_str(), &a],
-        vec![two.to_str().unwrap()],
-        vec![packed.to_str().unwrap()],
-        vec![&one_each[0], &one_each[1]],
-    ] {
-        assert_eq!(clusters(&from), (wanted.clone(), exit), "{from:?}");
-    }
-    // Only the Infrastructure was gathered.
     let without: Vec<String> = [&a, &b]
         .map(|file| {
-            let mut list: Value =
-                serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-            list["items"]
-                .as_array_mut()
-                .unwrap()
-                .retain(|item| item["kind"] != "ClusterVersion");
+            let text = std::fs::read_to_string(file).unwrap();
+            let mut list: Value = serde_json::from_str(&text).unwrap();
+            let items = list["items"].as_array_mut().unwrap();
+            items.retain(|item| item["kind"] != "ClusterVersion");
             let path = dir.path().join(Path::new(file).file_name().unwrap());
             std::fs::write(&path, list.to_string()).unwrap();
             path.to_str().unwrap().to_owned()
         })
         .into();
-    let (rows, _) = clusters(&[&without[0], &without[1]]);
-    assert_eq!(
-        rows.iter()
-            .map(|(_, sets, _)| sets.clone())
-            .collect::<Vec<_>>(),
-        each.map(|(sets, _)| sets)
-    );
-    // The next step is about the files of one, and the script for many has no context to name.
-    let policy = format!("{CASES}/policy.json");
-    let (text, _, _) = audit(&["--policy", &policy, "--from", &a, &b]);
-    assert!(!text.contains("--context"), "{text}");
-    assert!(
-        !text.contains("Next: ")
-            || text.contains(&format!(" --from {a}\n"))
-            || text.contains(&format!(" --from {b}\n")),
-        "{text}"
-    );
-    let (out, err, exit) = audit(&[
-        "--policy",
-        &policy,
-        "--print-commands",
-        "fix",
-        "--from",
-        &a,
-        &b,
-    ]);
-    assert_eq!((out.as_str(), exit), ("", Exit::Failed));
-    assert!(err.contains("name the files of one"), "{err}");
-}
-
-/// A must-gather each in one folder, one of them with a hosted cluster's own; a file that could be of any is named.
-#[test]
-fn files_are_of_the_nearest_cluster() {
-    let dir = tempfile::tempdir().unwrap();
-    let put = |path: &str, object: &Value| {
-        let path = dir.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, object.to_string()).unwrap();
-    };
-    let version = |id: &str| {
-        json!({ "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": { "name": "version" },
-        "spec": { "clusterID": id }, "status": { "desired": { "version": "4.18.3" } } })
-    };
-    let named = |name: &str| {
-        let mut object = set(Some("1"), name, "rhcos-418.94.202501221327-0");
-        object["metadata"]["name"] = json!(name);
-        object
-    };
-    for (place, id) in [("mg.1", "id-1"), ("mg.2", "id-2"), ("mg.2/hosted", "id-3")] {
-        put(&format!("{place}/config/version.json"), &version(id));
-        put(
-            &format!("{place}/sets/w.json"),
-            &named(&format!("w-of-{id}")),
-        );
+    for (from, by) in [
+        (vec![b.as_str(), &a], "clusterID"),
+        (vec![two.to_str().unwrap()], "clusterID"),
+        (vec![packed.to_str().unwrap()], "clusterID"),
+        (vec![&without[0], &without[1]], "infrastructureName"),
+    ] {
+        for command in ["audit", "why"] {
+            let (out, err, exit) = run(&[&[command, "--from"], &*from].concat());
+            assert_eq!((out.as_str(), exit), ("", Exit::Failed), "{from:?}");
+            let begin = format!("skewguard: objects of 2 clusters were read, by their {by}: ");
+            assert!(err.starts_with(&begin), "{err}");
+            assert!(err.contains("a.json") && err.contains("b.json"), "{err}");
+            let end = "; name the files of one at a time\n";
+            assert!(err.ends_with(end), "{err}");
+        }
     }
-    put("stray.json", &named("stray"));
-    put("stray-pod.json", &json!({ "kind": "Pod" }));
-    let root = dir.path().to_str().unwrap();
-    let (rows, exit) = clusters(&[root]);
-    let stray = format!(
-        "\"{root}/stray.json\": \"may be of any of several clusters: keep the files of each in a folder or an archive of its own\""
-    );
-    let row = |name: &str, id: &str, unread: &str| {
-        (name.to_owned(), format!("w-of-{id}"), unread.to_owned())
-    };
-    // By the name of the folder that has its files alone.
-    assert_eq!(
-        rows,
-        [
-            row("hosted", "id-3", &stray),
-            row("mg.1", "id-1", &stray),
-            row("mg.2", "id-2", &stray)
-        ]
-    );
-    assert_eq!(exit, Exit::Failed);
-    // A file that has two clusters has no row for each.
-    let both = format!("{}{}{}", version("id-1"), version("id-2"), named("w"));
-    let (out, err, exit) = audit_text(&both, &[]);
-    assert_eq!((out.as_str(), exit), ("", Exit::Failed));
-    assert!(
-        err.contains("by their clusterID: id-1 (") && err.contains("id-2 ("),
-        "{err}"
-    );
 }
 
 /// A set that was changed for the worse between two gathers, with a file as `gzip` leaves it.

@@ -6,7 +6,6 @@ use super::folder;
 use crate::add::{add_aleph, settle};
 use crate::cluster::Cluster;
 use crate::file::{cause, name as named};
-use crate::files::gathers::Gathers;
 use crate::files::staged::SourceFile;
 use crate::kinds::file_names::is_in_file;
 use crate::kinds::kind::Purpose;
@@ -57,63 +56,17 @@ const SPLIT: &str = "split it: one file for each kind (`oc get machines.machine.
 /// Why a file has nothing for `why`.
 const NOTHING: &str = "has nothing that `why` reads: objects as `oc get -o json` prints them, or a log of a machine-config-server, a machine-approver or an ignition-server (`oc logs`)";
 
-/// Why a file that may be of several clusters is not read.
-const SHARED: &str = "may be of any of several clusters: keep the files of each in a folder or an archive of its own";
-
 /// Why a file of another name is not read.
 const UNNAMED: &str =
     "has objects of a cluster, and no ending of JSON or YAML: name it itself, or rename it";
 
-/// The files that were read.
-pub enum Files {
-    /// Of one cluster, and what could not be read.
-    OfOne(Vec<Unread>),
-    OfSeveral(Gathers),
-}
-
-/// Reads what was named, of one cluster or several.
-///
-/// # Errors
-/// The objects are of more than one cluster, and it cannot be told which is of which.
-pub fn read_files(paths: &[PathBuf], objects: &mut Cluster) -> Result<Files, String> {
-    let unread = read_within(paths, objects, LIMITS, None);
-    let is_lasting = are_lasting(paths);
-    if let Some(clusters) = objects.staged.clusters.several().filter(|_| is_lasting) {
-        return Ok(Files::OfSeveral(Gathers::of(clusters)));
-    }
-    let unread = settled(paths, None, objects, unread)?;
-    Ok(Files::OfOne(unread))
-}
-
-/// Reads what was named, and returns what could not be read.
+/// Reads what was named, and returns what could not be read. Where the objects' clock says other years for lines of
+/// logs that have none, all is read once more, with these; what is no file is read once.
 ///
 /// # Errors
 /// The objects are of more than one cluster.
 pub fn read(paths: &[PathBuf], objects: &mut Cluster) -> Result<Vec<Unread>, String> {
-    read_of(paths, None, objects)
-}
-
-/// The same of the files of one of several clusters.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_of(
-    paths: &[PathBuf],
-    cluster: Option<(&Gathers, usize)>,
-    objects: &mut Cluster,
-) -> Result<Vec<Unread>, String> {
-    let unread = read_within(paths, objects, LIMITS, cluster);
-    settled(paths, cluster, objects, unread)
-}
-
-/// Settles what was read. Where the objects' clock says other years for lines of logs that have none, all is
-/// read once more, with these; what is no file is read once.
-fn settled(
-    paths: &[PathBuf],
-    cluster: Option<(&Gathers, usize)>,
-    objects: &mut Cluster,
-    unread: Vec<Unread>,
-) -> Result<Vec<Unread>, String> {
+    let unread = read_within(paths, objects, LIMITS);
     settle(objects)?;
     let is_lasting = are_lasting(paths);
     let Some(clock) = objects.clock_of_other_years().filter(|_| is_lasting) else {
@@ -121,7 +74,7 @@ fn settled(
     };
     *objects = objects.with_the_same_streams();
     objects.years_at = Some(clock);
-    let unread = read_within(paths, objects, LIMITS, cluster);
+    let unread = read_within(paths, objects, LIMITS);
     settle(objects)?;
     Ok(unread)
 }
@@ -131,12 +84,7 @@ fn are_lasting(paths: &[PathBuf]) -> bool {
     paths.iter().all(|path| path.is_file() || path.is_dir())
 }
 
-fn read_within(
-    paths: &[PathBuf],
-    objects: &mut Cluster,
-    limits: Limits,
-    cluster: Option<(&Gathers, usize)>,
-) -> Vec<Unread> {
+fn read_within(paths: &[PathBuf], objects: &mut Cluster, limits: Limits) -> Vec<Unread> {
     let mut reader = InputReader {
         objects,
         limits,
@@ -144,8 +92,6 @@ fn read_within(
         unread: Vec::new(),
         of_insights: 0,
         logs: 0,
-        cluster,
-        elsewhere: 0,
     };
     for path in paths {
         reader.path(path);
@@ -196,10 +142,6 @@ struct InputReader<'a> {
     of_insights: usize,
     /// Logs that were read.
     logs: usize,
-    /// The one of several clusters whose files are read.
-    cluster: Option<(&'a Gathers, usize)>,
-    /// Files of the others.
-    elsewhere: usize,
 }
 
 impl InputReader<'_> {
@@ -209,7 +151,6 @@ impl InputReader<'_> {
             (
                 reader.objects.count() + reader.objects.empty_lists,
                 reader.logs,
-                reader.elsewhere,
                 reader.unread.len(),
             )
         };
@@ -217,7 +158,7 @@ impl InputReader<'_> {
         if path.is_dir() {
             self.folder(path);
         } else if let Err(why) = self.file(path, true) {
-            self.note(path, named(path), why);
+            self.note(named(path), why);
         }
         if so_far(self) == before {
             let why = match self.objects.purpose {
@@ -226,24 +167,24 @@ impl InputReader<'_> {
                 }
                 Purpose::Nodes => NOTHING,
             };
-            self.note(path, named(path), why.to_owned());
+            self.note(named(path), why.to_owned());
         }
     }
 
     fn folder(&mut self, path: &Path) {
         let found = match folder::files(path, &|path| self.is_log(path)) {
             Ok(found) => found,
-            Err(error) => return self.note(path, named(path), cause(&error)),
+            Err(error) => return self.note(named(path), cause(&error)),
         };
         for (folder, error) in found.unread {
-            self.note(&folder, named(&folder), cause(&error));
+            self.note(named(&folder), cause(&error));
         }
         for link in found.links {
-            self.note(&link, named(&link), LINK.to_owned());
+            self.note(named(&link), LINK.to_owned());
         }
         for file in found.unnamed {
             if let Ok(mut stream) = File::open(&file) {
-                self.unnamed(&file, named(&file), &mut stream);
+                self.unnamed(named(&file), &mut stream);
             }
         }
         for file in found.files {
@@ -251,24 +192,17 @@ impl InputReader<'_> {
             if archive::is_of_insights(within) {
                 self.of_insights += 1;
             } else if let Err(why) = self.file(&file, false) {
-                self.note(&file, named(&file), why);
+                self.note(named(&file), why);
             }
         }
     }
 
-    /// Tells whether a file is of another cluster, and counts it.
-    fn is_elsewhere(&mut self, place: &Path) -> bool {
-        let is = (self.cluster).is_some_and(|(gathers, n)| gathers.is_elsewhere(n, place));
-        self.elsewhere += usize::from(is);
-        is
-    }
-
     /// Names a file of another name that has objects, or of which that cannot be told.
-    fn unnamed(&mut self, place: &Path, what: String, stream: &mut dyn Read) {
+    fn unnamed(&mut self, what: String, stream: &mut dyn Read) {
         match self.is_of_objects(stream) {
             Ok(false) => {}
-            Ok(true) => self.note(place, what, UNNAMED.to_owned()),
-            Err(error) => self.note(place, what, broken(&error)),
+            Ok(true) => self.note(what, UNNAMED.to_owned()),
+            Err(error) => self.note(what, broken(&error)),
         }
     }
 
@@ -302,17 +236,11 @@ impl InputReader<'_> {
         self.has_logs() && is_in_file(path, kind)
     }
 
-    fn note(&mut self, place: &Path, what: String, why: String) {
-        if self.is_elsewhere(place) {
-            return;
-        }
+    fn note(&mut self, what: String, why: String) {
         self.unread.push(Unread::new(what, why).hiding_sets(true));
     }
 
     fn file(&mut self, path: &Path, is_named: bool) -> Result<(), String> {
-        if self.is_elsewhere(path) {
-            return Ok(());
-        }
         let mut stream: Box<dyn Read> = if path == Path::new("-") {
             Box::new(io::stdin())
         } else {
@@ -379,10 +307,7 @@ impl InputReader<'_> {
                     .join(member.path.strip_prefix("/").unwrap_or(&member.path)),
             };
             if !may_be {
-                return self.unnamed(&file.place, file.shown, member.content);
-            }
-            if self.is_elsewhere(&file.place) {
-                return;
+                return self.unnamed(file.shown, member.content);
             }
             let inner = Source {
                 file,
@@ -396,7 +321,7 @@ impl InputReader<'_> {
                 self.stream(&inner, member.content)
             };
             if let Err(why) = read {
-                self.note(&inner.file.place, inner.file.shown, why);
+                self.note(inner.file.shown, why);
             }
         };
         archive::members(stream, max, &mut take).map_err(|error| broken(&error))
@@ -457,9 +382,6 @@ impl InputReader<'_> {
         };
         if !source.is_named && !is_of_interest() {
             return Ok(());
-        }
-        if (self.cluster).is_some_and(|(gathers, _)| gathers.owner(&source.file.place).is_none()) {
-            return Err(SHARED.to_owned());
         }
         if text.trim().is_empty() {
             return Err("is empty".to_owned());

@@ -14,7 +14,7 @@ fn read(name: &str, bytes: &[u8]) -> (usize, Vec<String>) {
     let path = dir.path().join(name);
     std::fs::write(&path, bytes).unwrap();
     let mut objects = Cluster::default();
-    let unread = read_within(&[path], &mut objects, SMALL, None);
+    let unread = read_within(&[path], &mut objects, SMALL);
     let short = |unread: &Unread| {
         let what = unread
             .what

@@ -4,7 +4,6 @@ pub mod archive;
 pub mod cut_short;
 pub mod documents;
 pub mod folder;
-pub mod gathers;
 pub mod input;
 pub mod staged;
 pub mod yaml;

@@ -8,7 +8,7 @@ use crate::kinds::metadata::{Identity, Metadata};
 use crate::lenient;
 use crate::unread::{MAX_NOT_UNDERSTOOD, Unread};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A file that objects are read from.
@@ -134,45 +134,23 @@ const IDENTITIES: [(&str, &str, &str); 3] = [
     ("Infrastructure", "/status/apiServerURL", "apiServerURL"),
 ];
 
-/// A value that tells a cluster from others, and the files that have it.
-type Sighting = (String, Vec<PathBuf>);
-
 /// Which clusters the objects are of.
 #[derive(Debug, Default)]
 pub struct Clusters {
-    /// For each of [`IDENTITIES`] its values, in order; and the name of the first file of each.
-    found: [Vec<Sighting>; 3],
-    files: BTreeMap<String, String>,
+    /// For each of [`IDENTITIES`] its values, in order, each with the name of its first file.
+    found: [Vec<(String, String)>; 3],
 }
 
 impl Clusters {
     fn add(&mut self, file: &SourceFile, group: &str, kind: &str, object: &Value) {
-        if group != CONFIG {
-            return;
-        }
         for ((of, path, _), found) in IDENTITIES.iter().zip(&mut self.found) {
-            let Some(value) = text_at(object, path).filter(|_| *of == kind) else {
-                continue;
-            };
-            let place = file.place.clone();
-            match found.iter_mut().find(|(known, _)| *known == value) {
-                Some((_, places)) if places.contains(&place) => {}
-                Some((_, places)) => places.push(place),
-                None => {
-                    let name = self.files.entry(value.clone());
-                    name.or_insert_with(|| file.shown.clone());
-                    found.push((value, vec![place]));
-                }
+            let is_of = *of == kind && group == CONFIG;
+            if let Some(value) = text_at(object, path).filter(|_| is_of)
+                && !found.iter().any(|(known, _)| *known == value)
+            {
+                found.push((value, file.shown.clone()));
             }
         }
-    }
-
-    /// The clusters, where they are several, each with its files; `None` where one file is of two.
-    pub fn several(&self) -> Option<&[Sighting]> {
-        let found = self.found.iter().find(|found| found.len() > 1)?;
-        let places = found.iter().flat_map(|(_, places)| places);
-        let (count, each) = (places.clone().count(), places.collect::<BTreeSet<_>>());
-        (each.len() == count).then_some(found.as_slice())
     }
 
     /// # Errors
@@ -180,14 +158,12 @@ impl Clusters {
     pub fn one(&self) -> Result<(), String> {
         for ((.., name), found) in IDENTITIES.iter().zip(&self.found) {
             if found.len() > 1 {
-                let file = |value| self.files.get(value).map_or("", String::as_str);
-                let all: Vec<String> = found
-                    .iter()
-                    .take(10)
-                    .map(|(value, _)| format!("{value} ({})", file(value)))
+                let all = found.iter().take(10);
+                let all: Vec<String> = all
+                    .map(|(value, file)| format!("{value} ({file})"))
                     .collect();
                 return Err(format!(
-                    "--from has objects of {} clusters, by their {name}: {}; audit each cluster by itself",
+                    "objects of {} clusters were read, by their {name}: {}; name the files of one at a time",
                     found.len(),
                     all.join(", ")
                 ));

@@ -4,11 +4,7 @@ use super::args::Args;
 use crate::audit::BootImageAudit;
 use crate::forms::shell::word;
 use crate::version::Release;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-
-/// The files of each cluster that can be named alone, by its name.
-pub(super) type Paths = BTreeMap<String, Vec<PathBuf>>;
 
 /// The request for the audit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,8 +13,6 @@ pub(super) struct AuditRequest {
     pub(super) arguments: String,
     /// Those that name the cluster, for other commands.
     pub(super) source: String,
-    /// What files of others need beside them.
-    pub(super) form: &'static str,
     /// The policy that was named, as a word of a command.
     pub(super) policy: Option<String>,
     /// The release that was asked about instead of the cluster's own.
@@ -26,17 +20,15 @@ pub(super) struct AuditRequest {
 }
 
 impl AuditRequest {
-    /// The arguments that ask once more about the cluster of this context or these files, or, without a
-    /// name, about all that were asked for.
-    pub(super) fn of(args: &Args, name: &str, paths: &Paths) -> Self {
+    /// The arguments that ask once more about the cluster of this context, or, without a name, about all
+    /// that were asked for.
+    pub(super) fn of(args: &Args, name: &str) -> Self {
         let shown = |path: &PathBuf| word(&path.to_string_lossy());
-        let own = paths.get(name);
-        let from = own.filter(|own| !own.is_empty()).unwrap_or(&args.from);
         let (mut arguments, mut source) = (String::new(), String::new());
         for (name, paths) in [
             ("policy", args.policy.as_slice()),
             ("kubeconfig", args.kubeconfig.as_slice()),
-            ("from", from),
+            ("from", &*args.from),
             ("streams", &*args.streams),
             ("exceptions", args.exceptions.as_slice()),
         ] {
@@ -50,11 +42,7 @@ impl AuditRequest {
             }
         }
         let all = args.context.join(",");
-        let context = match name {
-            _ if own.is_some() => "",
-            "" => &all,
-            context => context,
-        };
+        let context = if name.is_empty() { &*all } else { name };
         if name.is_empty() && args.all_contexts {
             arguments += " --all-contexts";
         }
@@ -66,12 +54,6 @@ impl AuditRequest {
         Self {
             arguments,
             source,
-            // What has files of others, too, shows all of them.
-            form: if own.is_some_and(Vec::is_empty) {
-                " -o wide"
-            } else {
-                ""
-            },
             policy: args.policy.as_ref().map(shown),
             target: args.target.clone(),
         }
@@ -79,10 +61,6 @@ impl AuditRequest {
 
     /// The command that asks about a release; `None` is each cluster's own.
     pub(super) fn command(&self, target: Option<&str>) -> String {
-        format!("{}{}", self.begin(target), self.form)
-    }
-
-    pub(super) fn begin(&self, target: Option<&str>) -> String {
         let target = target.map(|release| format!(" --target {}", word(release)));
         let target = target.unwrap_or_default();
         format!("oc skewguard audit{}{target}", self.arguments)
@@ -90,7 +68,7 @@ impl AuditRequest {
 
     /// The command that shows all of it.
     pub(super) fn whole(&self) -> String {
-        format!("{} -o wide", self.begin(self.target.as_deref()))
+        format!("{} -o wide", self.command(self.target.as_deref()))
     }
 
     /// The command that says why a Machine is no Node.

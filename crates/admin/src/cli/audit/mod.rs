@@ -8,7 +8,6 @@ mod counts;
 mod exceptions;
 mod fleet;
 pub(in crate::cli) mod forms;
-mod gathers;
 mod later;
 mod next;
 mod passed;
@@ -32,7 +31,7 @@ use crate::render::yaml;
 use crate::text::printable;
 use crate::verdict::PolicyInput;
 use args::{FailOn, Form, Only, Script};
-use audit_request::{AuditRequest, Paths, is_own_release, release_of};
+use audit_request::{AuditRequest, is_own_release, release_of};
 use conclusion::Conclusions;
 use exceptions::Exceptions;
 use forms::text::Detail;
@@ -40,7 +39,7 @@ use forms::{commands, csv, html, junit, markdown, sarif, text};
 use places::Places;
 use skewguard_cluster::add::add_streams;
 use skewguard_cluster::connect::login::LoginRequest;
-use skewguard_cluster::files::input::{self, Files};
+use skewguard_cluster::files::input;
 use skewguard_cluster::kinds::kind::Purpose;
 use skewguard_cluster::moment::Moment;
 use std::path::{Path, PathBuf};
@@ -73,31 +72,25 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     let request = Request::load(args)?;
     let contexts = fleet::contexts(args)?;
     let mut objects = request.streams.with_the_same_streams();
-    let files = match &*args.from {
+    let read = match &*args.from {
         [] => None,
-        from => Some(input::read_files(from, &mut objects)?),
+        from => Some(input::read(from, &mut objects)?),
     };
     warn_of_target(args.target.as_deref(), io);
-    let is_list = contexts.is_some() || matches!(files, Some(Files::OfSeveral(_)));
+    let is_list = contexts.is_some();
     request.check(is_list)?;
     forms_of_a_path(args)?;
     let before = args.since.as_deref();
     let before = before.map(|path| since::load(path, is_list)).transpose()?;
-    let (mut fleet, paths) = match (&contexts, files) {
-        (Some(contexts), _) => (fleet::read(&request, contexts, io), Paths::new()),
-        (None, Some(Files::OfSeveral(gathers))) => {
-            drop(objects);
-            gathers::read(&request, &gathers)
-        }
-        (None, files) => {
-            let read = match files {
-                Some(Files::OfOne(unread)) => (unread, Origin::default()),
-                _ => read_cluster(args, &mut objects, io)?,
-            };
-            (alone(&request, objects, read, io)?, Paths::new())
+    let mut fleet = match (&contexts, read) {
+        (Some(contexts), _) => fleet::read(&request, contexts, io),
+        (None, Some(unread)) => alone(&request, objects, (unread, Origin::default()), io)?,
+        (None, None) => {
+            let read = read_cluster(args, &mut objects, io)?;
+            alone(&request, objects, read, io)?
         }
     };
-    request.warn_of_strangers(&fleet, is_list, io);
+    request.warn_of_unknown_clusters(&fleet, is_list, io);
     if let Some(why) = fleet.audits().find_map(|audit| audit.no_path.clone()) {
         return Err(why.into());
     }
@@ -109,12 +102,12 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
             ));
         }
     }
-    let conclusions = Conclusions::of(&fleet, |name| AuditRequest::of(args, name, &paths));
+    let conclusions = Conclusions::of(&fleet, |name| AuditRequest::of(args, name));
     if args.print_commands.is_some() {
         return print_fix(args, &fleet, &conclusions, io);
     }
     choose(args, set_count, &mut fleet, io)?;
-    print(args, terminal, (&fleet, &paths), &conclusions, io)?;
+    print(args, terminal, &fleet, &conclusions, io)?;
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
     let ways = || fleet.audits().filter_map(|audit| audit.path.as_ref());
     let later = match args.path {
@@ -201,23 +194,15 @@ impl<'a> Request<'a> {
     }
 
     /// # Errors
-    /// There are several clusters, and what was asked for is of one.
+    /// There are several clusters, and an exception names none.
     fn check(&self, is_list: bool) -> Result<(), Failure> {
-        let args = self.args;
-        if !is_list {
-            return Ok(());
-        }
-        if args.print_commands.is_some() && !args.from.is_empty() {
-            return Err("--print-commands fix: --from has objects of several clusters, and no context says where each is: name the files of one".into());
-        }
-        let named = self.exceptions.as_ref().map(Exceptions::name_clusters);
-        Ok(named
-            .unwrap_or(Ok(()))
-            .map_err(|why| format!("--exceptions: {why}"))?)
+        let named = self.exceptions.as_ref().filter(|_| is_list);
+        let named = named.map_or(Ok(()), Exceptions::name_clusters);
+        Ok(named.map_err(|why| format!("--exceptions: {why}"))?)
     }
 
     /// Warns of exceptions in clusters that are not among these.
-    fn warn_of_strangers(&self, fleet: &FleetAudit, is_list: bool, io: &mut Io<'_>) {
+    fn warn_of_unknown_clusters(&self, fleet: &FleetAudit, is_list: bool, io: &mut Io<'_>) {
         // A file for many clusters may be used for each of them.
         let is_named = |name: &str| fleet.items.iter().any(|cluster| cluster.is_named(name));
         let is_said = |all: &&Exceptions| {
@@ -452,7 +437,7 @@ fn print_script(script: Script, args: &Args, io: &mut Io<'_>) -> Result<Exit, Fa
 fn print(
     args: &Args,
     terminal: Terminal,
-    (fleet, paths): (&FleetAudit, &Paths),
+    fleet: &FleetAudit,
     conclusions: &Conclusions,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
@@ -477,8 +462,7 @@ fn print(
         (Form::Junit, _) => junit::render(fleet, conclusions, args.fail_on == FailOn::Later)?,
         (Form::Csv, _) => csv::render(fleet)?,
         (Form::Sarif, _) => {
-            let own = |name: &str| paths.get(name).unwrap_or(&args.from);
-            let sarif = sarif::render(fleet, conclusions, |name, sets| Places::of(own(name), sets));
+            let sarif = sarif::render(fleet, conclusions, |sets| Places::of(&args.from, sets));
             serde_json::to_string_pretty(&sarif)? + "\n"
         }
     };

@@ -112,7 +112,7 @@ fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> NextStep {
     let target = asked.target.as_deref();
     let is_own = target.is_none_or(|target| is_own_release(audit, target));
     if is_own && audit.sets.iter().any(is_mended) {
-        NextStep::Command(format!("{} --print-commands fix", asked.begin(target)))
+        NextStep::Command(format!("{} --print-commands fix", asked.command(target)))
     } else {
         NextStep::Below(Below::Change)
     }

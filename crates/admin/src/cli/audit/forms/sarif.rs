@@ -39,7 +39,7 @@ const LATER: &str = "RefusedLater";
 pub(in crate::cli::audit) fn render(
     fleet: &FleetAudit,
     conclusions: &Conclusions,
-    places: impl Fn(&str, &[SetAudit]) -> Places,
+    places: impl Fn(&[SetAudit]) -> Places,
 ) -> Value {
     let items = fleet.items.iter().zip(&conclusions.each);
     let runs: Vec<Value> = items
@@ -55,11 +55,11 @@ pub(in crate::cli::audit) fn render(
 fn run(
     cluster: &ClusterAudit,
     own: Option<&Conclusion>,
-    places: impl Fn(&str, &[SetAudit]) -> Places,
+    places: impl Fn(&[SetAudit]) -> Places,
 ) -> Value {
     let audit = cluster.audit.iter();
     let sets = cluster.audit.as_ref().map_or(&[][..], |audit| &audit.sets);
-    let places = places(&cluster.context, sets);
+    let places = places(sets);
     let sets = sets.iter();
     let sets = sets.filter(|set| is_said(set));
     let asked = own.map(|own| &own.asked);
