@@ -183,24 +183,9 @@ async fn verified(
         reloaded.set(true);
         known = states_again(manager, &units, &mut silent).await?;
     }
-    let (mut held, mut running) = (Vec::new(), Vec::new());
     let has_answer = |unit: &String| !silent.iter().any(|(silent, _)| silent == unit);
-    for unit in units.into_iter().filter(has_answer) {
-        let Some(state) = known.get(&unit) else {
-            continue;
-        };
-        let is_fixed = is_always(&unit);
-        match drop_ins::applied(root, unit, state) {
-            Ok(unit) if !state.is_loaded() => drop(unit),
-            Ok(unit) if state.is_running() && unit == FIRSTBOOT => return Err(GateError::HasBegun),
-            Ok(unit) => {
-                running.extend(state.is_running().then(|| unit.clone()));
-                held.push(unit);
-            }
-            Err(error) if is_fixed => return Err(error),
-            Err(error) => unverified.about(error),
-        }
-    }
+    let units = units.into_iter().filter(has_answer);
+    let (held, running) = held(root, units, &known, &mut unverified)?;
     if !held.iter().any(|unit| unit == FIRSTBOOT) && root.exists(ENCAPSULATED_PATH).unwrap_or(false)
     {
         unverified.about(GateError::NoRebase);
@@ -216,6 +201,36 @@ async fn verified(
         error: unverified.text(),
         has_lost,
     })
+}
+
+/// Units for which the drop-ins apply, and those of them that run already.
+///
+/// # Errors
+/// As [`verified`].
+fn held(
+    root: &Root,
+    units: impl Iterator<Item = String>,
+    known: &UnitStates,
+    unverified: &mut Unverified,
+) -> Result<(Vec<String>, Vec<String>), GateError> {
+    let (mut held, mut running) = (Vec::new(), Vec::new());
+    for unit in units {
+        let Some(state) = known.get(&unit) else {
+            continue;
+        };
+        let is_fixed = is_always(&unit);
+        match drop_ins::applied(root, unit, state) {
+            Ok(unit) if !state.is_loaded() => drop(unit),
+            Ok(unit) if state.is_running() && unit == FIRSTBOOT => return Err(GateError::HasBegun),
+            Ok(unit) => {
+                running.extend(state.is_running().then(|| unit.clone()));
+                held.push(unit);
+            }
+            Err(error) if is_fixed => return Err(error),
+            Err(error) => unverified.about(error),
+        }
+    }
+    Ok((held, running))
 }
 
 /// Asks again about the units that systemd can load.

@@ -67,7 +67,7 @@ pub struct Index<'a> {
     /// Nodes by their addresses that no Machine is linked to.
     free_nodes: BTreeMap<IpAddr, &'a Node>,
     /// The Machine that names a Node in its status, by the Node.
-    takers: BTreeMap<&'a str, &'a Machine>,
+    owners: BTreeMap<&'a str, &'a Machine>,
     /// The Machine of each Node, by the Node's name.
     machines: BTreeMap<&'a str, &'a Machine>,
     machines_of_owners: BTreeMap<Owner<'a>, Vec<&'a Machine>>,
@@ -87,7 +87,7 @@ pub struct Index<'a> {
 impl<'a> Index<'a> {
     pub fn new(facts: &'a Cluster) -> Self {
         let (machines, nodes) = (facts.all_machines(), facts.all_nodes());
-        let takers = of_all(machines.clone(), |machine| machine.node.as_deref());
+        let owners = of_all(machines.clone(), |machine| machine.node.as_deref());
         let mut requests: Vec<&CertificateRequest> = facts.requests.iter().collect();
         requests.retain(|request| !request.node.is_empty());
         requests.sort_by_key(|request| request.metadata.created);
@@ -103,8 +103,8 @@ impl<'a> Index<'a> {
             }),
             nodes_of_machines: of_all(nodes.clone(), |node| node.machine.as_deref()),
             nodes_by_provider: of_all(nodes.clone(), |node| node.provider_id.as_deref()),
-            free_nodes: free(nodes, |node| takers.contains_key(&*node.metadata.name)),
-            takers,
+            free_nodes: free(nodes, |node| owners.contains_key(&*node.metadata.name)),
+            owners,
             machines: BTreeMap::new(),
             machines_of_owners: grouped(machines.clone().flat_map(with_owners)),
             twins: twins(facts),
@@ -168,9 +168,9 @@ impl<'a> Index<'a> {
 
     /// Tells whether another Machine than this one names a Node as its own.
     fn is_taken(&self, node: &Node, machine: Option<&Machine>) -> bool {
-        let taker = self.takers.get(&*node.metadata.name);
+        let owner = self.owners.get(&*node.metadata.name);
         let full_name = |machine: &Machine| machine.metadata.full_name();
-        taker.is_some_and(|taker| machine.map(full_name) != Some(full_name(taker)))
+        owner.is_some_and(|owner| machine.map(full_name) != Some(full_name(owner)))
     }
 
     /// Tells whether a Machine has its Node. One that names it has joined, whether that was read or not.

@@ -95,7 +95,7 @@ pub(crate) fn births(
     rows.into_iter().filter_map(row).collect()
 }
 
-/// All joined nodes by the image that they were born from.
+/// All joined nodes by the image that they were installed from.
 pub(crate) fn joined(lookup: &Lookup<'_>) -> Vec<NodeCount> {
     let sets = Sets::new(lookup);
     let image = |node| match sets.birth_of(node) {
@@ -110,7 +110,7 @@ pub(crate) fn joined(lookup: &Lookup<'_>) -> Vec<NodeCount> {
     counts.into_iter().map(count).collect()
 }
 
-/// The image that a node was born from.
+/// The image that a node was installed from.
 enum Image {
     /// It says it itself, or its Machine names it.
     Own(ImageVersion),

@@ -33,7 +33,7 @@ use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::{ImageVersion, Release};
 use cluster::machine::Machine;
-use cluster::machine_configuration;
+use cluster::machine_configuration::ManagedBootImages;
 use cluster::node::Node;
 use operator::{skew, value};
 use results::upkeep::{NEWEST, READ};
@@ -56,15 +56,11 @@ pub(crate) fn audit(
     objects: &Objects,
     policy_input: &PolicyInput,
     asked: Option<&str>,
-    mut unread: Vec<Unread>,
+    unread: Vec<Unread>,
     takes_estimates: bool,
 ) -> BootImageAudit {
     let lookup = Lookup::new(objects);
     let release = asked.or(objects.release.as_deref());
-    let not_understood = objects.not_understood.iter().take(MAX_NOT_UNDERSTOOD);
-    unread.extend(not_understood.cloned());
-    let missing = missing::missing(objects).into_iter();
-    unread.extend(missing.take(MAX_NOT_UNDERSTOOD));
     let update = asked.or(objects.next_update.as_deref());
     let born = lookup.versions();
     let born = born.map(|(name, version)| (format!("Node {name}"), version));
@@ -80,18 +76,16 @@ pub(crate) fn audit(
     } = rows(&lookup, policy_input, question);
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
     let (oldest, cluster) = oldest_and_cluster(objects, users);
-    let image = oldest.as_ref().map(|oldest| &oldest.boot_image.version);
-    let image = image.map(|version| ImageVersion::parse(version));
+    let version = |oldest: &Oldest| ImageVersion::parse(&oldest.boot_image.version);
+    let image = oldest.as_ref().map(version);
     let (policy_differs_from_operator, doubt) = valid(policy_input)
         .map(|policy| operator::differences(objects, policy, release))
         .unwrap_or_default();
     let mut warnings = warnings(objects, policy_input);
     warnings.extend(doubt);
-    let stream = operator::stream_note(objects, image.as_ref(), release);
-    warnings.extend(stream);
-    let blocks = value::blocks(objects, &sets);
-    warnings.extend(blocks.map(|blocks| blocks.says()));
-    let managed = objects.managed.as_ref();
+    warnings.extend(operator::stream_note(objects, image.as_ref(), release));
+    warnings.extend(value::blocks(objects, &sets).map(|blocks| blocks.says()));
+    let managed = objects.managed.as_ref().map(ManagedBootImages::modes);
     BootImageAudit {
         api_version: API_VERSION,
         kind: AUDIT,
@@ -104,21 +98,28 @@ pub(crate) fn audit(
         oldest,
         oldest_birth: skew::oldest_birth(born.collect()),
         cluster,
-        managed_boot_images: managed
-            .map(machine_configuration::ManagedBootImages::modes)
-            .unwrap_or_default(),
+        managed_boot_images: managed.unwrap_or_default(),
         births: births::births(&lookup, policy_input, update),
         update: update.map(str::to_owned),
         joined: births::joined(&lookup),
         provisioned: provisioned(&lookup.index, objects),
         now: objects.clock().map(Moment::text),
-        unread,
+        unread: all_unread(objects, unread),
         warnings,
         policy_differs_from_operator,
         since: None,
         path: None,
         no_path: None,
     }
+}
+
+/// What could not be read, what was not understood, and what is missing.
+fn all_unread(objects: &Objects, mut unread: Vec<Unread>) -> Vec<Unread> {
+    let not_understood = objects.not_understood.iter().take(MAX_NOT_UNDERSTOOD);
+    unread.extend(not_understood.cloned());
+    let missing = missing::missing(objects).into_iter();
+    unread.extend(missing.take(MAX_NOT_UNDERSTOOD));
+    unread
 }
 
 /// The release that sets are judged for.

@@ -394,11 +394,11 @@ fn births_that_the_update_breaks_are_a_risk_of_it() {
         let mut labels = rule["labels"].clone();
         labels["label_skewguard_dev_boot_image"] = image.into();
         let said = format!(
-            "{nodes} joined nodes were born from boot image {image}, and a known issue of the skew policy says that the update to 4.22.1-okd breaks \
+            "{nodes} joined nodes were installed from boot image {image}, and a known issue of the skew policy says that the update to 4.22.1-okd breaks \
              such nodes. `oc skewguard audit --target 4.22.1-okd` names the nodes, the issue and what helps before the update."
         );
         json!({ "exp_labels": labels, "exp_annotations": { "description": said, "runbook_url": rule["annotations"]["runbook_url"],
-            "summary": "Joined nodes were born from a boot image whose update to 4.22.1-okd is known to fail." } })
+            "summary": "Joined nodes were installed from a boot image whose update to 4.22.1-okd is known to fail." } })
     };
     let fires = |time: &str, alerts: &[Value]| json!({ "eval_time": time, "alertname": "BornTooOldForUpdate", "exp_alerts": alerts });
     let at = |time: &str, samples: Value| json!({ "expr": rule["expr"], "eval_time": time, "exp_samples": samples });

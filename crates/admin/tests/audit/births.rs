@@ -336,7 +336,7 @@ fn every_form_has_the_nodes_that_the_update_breaks() {
     }
     let junit = joined(&target, "junit");
     let head = format!(
-        r#"<testcase name="pool worker, born from 37.20230401.3.0: {ISSUE}" classname="update">"#
+        r#"<testcase name="pool worker, installed from 37.20230401.3.0: {ISSUE}" classname="update">"#
     );
     let case = junit
         .split(&head)

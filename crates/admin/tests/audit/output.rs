@@ -426,7 +426,7 @@ fn one_page_gives_one_count() {
     assert!(seen > 5, "{seen}");
 }
 
-/// The chart counts every joined node once, by the image that it is known to be born from.
+/// The chart counts every joined node once, by the image that it is known to be installed from.
 #[test]
 fn the_chart_counts_each_node_once() {
     let mut whole: Value = serde_json::from_str(&fixture("aws.json")).unwrap();

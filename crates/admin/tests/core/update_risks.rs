@@ -156,7 +156,7 @@ fn one_node_is_enough_and_all_have_to_be_known() {
         (vec![(NEW, ARM), (UNKNOWN, ARM)], None),
         (vec![(NEW, ARM), ("", ARM)], None),
         (vec![("", ARM)], None),
-        // Nodes of another architecture have it not, whatever they were born from.
+        // Nodes of another architecture have it not, whatever they were installed from.
         (vec![(NEW, ARM), (OLD, AMD), ("", AMD)], Some(0)),
         (vec![(NEW, ARM), (OLD, "")], None),
         (

@@ -241,23 +241,9 @@ fn undetermined(
         rule,
         message,
     } = rules::fault(limit, node);
-    let (reason, message) = match subject.version {
-        _ if !of_image => (Reason::NoRuleEvaluated, message),
-        None => (
-            Reason::BootImageUnknown,
-            "no source on this node names the boot image".to_owned(),
-        ),
-        Some(version) if !version.is_known() => (
-            Reason::BootImageUndecodable,
-            format!("boot image version \"{version}\" follows no known scheme"),
-        ),
-        Some(version) => (
-            Reason::NoRuleEvaluated,
-            format!(
-                "{} version {version} cannot be judged: {message}",
-                subject.name()
-            ),
-        ),
+    let (reason, message) = match of_image {
+        true => unjudged(subject, message),
+        false => (Reason::NoRuleEvaluated, message),
     };
     if facts.target == TargetInput::Absent {
         // The rule about the target says it itself.
@@ -274,6 +260,27 @@ fn undetermined(
     Decision {
         action: action(refuse),
         ..open(reason, message)
+    }
+}
+
+/// Reason why an image cannot be judged; `message` says why a rule cannot.
+fn unjudged(subject: Subject<'_>, message: String) -> (Reason, String) {
+    match subject.version {
+        None => (
+            Reason::BootImageUnknown,
+            "no source on this node names the boot image".to_owned(),
+        ),
+        Some(version) if !version.is_known() => (
+            Reason::BootImageUndecodable,
+            format!("boot image version \"{version}\" follows no known scheme"),
+        ),
+        Some(version) => (
+            Reason::NoRuleEvaluated,
+            format!(
+                "{} version {version} cannot be judged: {message}",
+                subject.name()
+            ),
+        ),
     }
 }
 

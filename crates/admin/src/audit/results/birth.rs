@@ -1,4 +1,4 @@
-//! Joined nodes, by the image that they were born from.
+//! Joined nodes, by the image that they were installed from.
 
 use crate::verdict::BootImageStatus;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ pub(crate) struct BirthAudit {
     pub(crate) release: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pool: Option<String>,
-    /// The image that they were born from; absent where unknown.
+    /// The image that they were installed from; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::schema::image")]
     pub(crate) boot_image: Option<BootImageStatus>,
@@ -48,7 +48,11 @@ impl BirthAudit {
     /// Subject of it.
     pub(crate) fn title(&self) -> String {
         let pool = self.pool.as_deref().unwrap_or("unknown");
-        format!("pool {pool}, born from {}: {}", self.image(), self.issue)
+        format!(
+            "pool {pool}, installed from {}: {}",
+            self.image(),
+            self.issue
+        )
     }
 
     /// In words.
@@ -63,7 +67,7 @@ impl BirthAudit {
         let help = self.remedy.as_ref().map(|remedy| format!("; {remedy}"));
         let url = self.url.as_ref().map(|url| format!(" ({url})"));
         format!(
-            "pool {pool}, {} born from {image} ({nodes}) {what}{}{}",
+            "pool {pool}, {} installed from {image} ({nodes}) {what}{}{}",
             count(self.count, "node"),
             help.unwrap_or_default(),
             url.unwrap_or_default()

@@ -78,7 +78,7 @@ pub(crate) struct BootImageAudit {
     /// pool, the oldest image first.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub(crate) births: Vec<BirthAudit>,
-    /// All joined nodes by the image that they were born from; absent where unknown.
+    /// All joined nodes by the image that they were installed from; absent where unknown.
     #[serde(skip)]
     pub(crate) joined: Vec<NodeCount>,
     /// The time that the cluster shows: when it was read, or the newest time in its files.

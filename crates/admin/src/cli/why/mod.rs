@@ -139,16 +139,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         for unread in &unread {
             io.say(format_args!("{}: {}", unread.what, unread.why));
         }
-        let remedy = match from.is_empty() {
-            true => "",
-            false => {
-                "; `oc skewguard why --print-commands` prints a script that gathers what is read"
-            }
-        };
-        return Err(format!(
-            "nothing was read that should become a node: no Machine, BareMetalHost or Agent{remedy}"
-        )
-        .into());
+        return Err(nothing(&from).into());
     }
     if let Some(namespace) = &args.namespace
         && !objects.has_in(namespace)
@@ -189,6 +180,17 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     };
     io.out.write_all(text.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// Reason why there is nothing to say.
+fn nothing(from: &[PathBuf]) -> String {
+    let remedy = match from {
+        [] => "",
+        _ => "; `oc skewguard why --print-commands` prints a script that gathers what is read",
+    };
+    format!(
+        "nothing was read that should become a node: no Machine, BareMetalHost or Agent{remedy}"
+    )
 }
 
 /// Reads what was asked for: what could not be read, and of a cluster which it is.

@@ -95,7 +95,7 @@ pub(super) fn nodes_with(
     Ok((nodes, left_out.len()))
 }
 
-/// The series of nodes that were born from Fedora CoreOS.
+/// The series of nodes that were installed from Fedora CoreOS.
 pub(super) fn fcos_nodes() -> String {
     format!("  group by (node, {LABEL}) (\n    kube_node_labels{{{LABEL}=~\"{FCOS}\"}}\n  )\n")
 }
@@ -111,7 +111,7 @@ fn before(release: Release) -> String {
 /// Answer of a label about an issue.
 pub(super) enum LabelAnswer {
     ByImage,
-    /// Every node that was born from Fedora CoreOS has it.
+    /// Every node that was installed from Fedora CoreOS has it.
     IfFcos,
     NotByLabel,
 }
