@@ -63,7 +63,7 @@ fn one_cluster_at_a_time() {
         (vec![b.as_str(), &a], "clusterID"),
         (vec![two.to_str().unwrap()], "clusterID"),
         (vec![packed.to_str().unwrap()], "clusterID"),
-        (vec![&without[0], &without[1]], "infrastructureName"),
+        (vec![&without[0], &without[1]], "apiServerURL"),
     ] {
         for command in ["audit", "why"] {
             let (out, err, exit) = run(&[&[command, "--from"], &*from].concat());

@@ -27,13 +27,3 @@ pub fn list_at<'a>(object: &'a Value, path: &str) -> &'a [Value] {
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
 }
-
-/// The fields of the object at a path, and their names, printable and bounded.
-pub fn fields_at<'a>(object: &'a Value, path: &str) -> impl Iterator<Item = (String, &'a Value)> {
-    object
-        .pointer(path)
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-        .map(|(name, value)| (text::printable(name), value))
-}

@@ -31,8 +31,6 @@ pub const SECRET: &str = "Secret";
 
 pub const MCO_NAMESPACE: &str = "openshift-machine-config-operator";
 pub const APPROVER_NAMESPACE: &str = "openshift-cluster-machine-approver";
-/// Namespace of the Machine API's objects.
-pub const MACHINE_NAMESPACE: &str = "openshift-machine-api";
 /// Namespace of the Cluster API's objects.
 pub const CLUSTER_API_NAMESPACE: &str = "openshift-cluster-api";
 /// Namespace of the reports.

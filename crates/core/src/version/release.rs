@@ -152,6 +152,14 @@ impl Release {
             ..self
         }
     }
+
+    /// `4.22` for 4.22.0.
+    pub fn short(self) -> String {
+        match self.patch {
+            0 => self.minor.to_string(),
+            _ => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Release {

@@ -34,8 +34,8 @@ pub(crate) fn later(judge: Judge<'_>, version: &ImageVersion) -> Vec<RefusedWind
         let until = until.map(|(release, _)| *release);
         if until.is_none_or(|until| until.minor > from.minor) {
             found.push(RefusedWindow {
-                from: Some(short(*from)),
-                until: until.map(short),
+                from: Some(from.short()),
+                until: until.map(Release::short),
                 message: Some(verdict.message.clone()),
             });
         }
@@ -99,12 +99,4 @@ fn turns(policy: &Policy) -> BTreeSet<Release> {
     limits
         .chain(ranges.flat_map(|range| range.turns()))
         .collect()
-}
-
-/// `4.22` for 4.22.0.
-fn short(release: Release) -> String {
-    match release.patch {
-        0 => release.minor.to_string(),
-        _ => release.to_string(),
-    }
 }

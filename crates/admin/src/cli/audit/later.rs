@@ -93,7 +93,7 @@ impl LaterCounts {
             let all = count(all, "cluster");
             format!(", in {} of {all}", self.clusters)
         });
-        let first = self.releases().into_keys().next().map(short);
+        let first = self.releases().into_keys().next().map(Release::short);
         Some(Later {
             sentence: sentence + &within,
             command: asked.command(first.as_deref()),
@@ -107,8 +107,8 @@ impl LaterCounts {
         let words = |(release, ends): (Release, bool)| {
             let number = self.refused_by(release);
             match ends {
-                true => (format!("In {}", short(release)), number),
-                false => (format!("From {} on", short(release)), number),
+                true => (format!("In {}", release.short()), number),
+                false => (format!("From {} on", release.short()), number),
             }
         };
         let (begin, number) = words(releases.next()?);
@@ -138,13 +138,5 @@ pub(super) fn news(since: Option<&AuditChanges>, set: &SetAudit) -> Refusals {
     match is_known {
         true => Vec::new(),
         false => refusals(set),
-    }
-}
-
-/// `4.22` for 4.22.0.
-pub(super) fn short(release: Release) -> String {
-    match release.patch {
-        0 => release.minor.to_string(),
-        _ => release.to_string(),
     }
 }

@@ -5,9 +5,9 @@ use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BirthAudit, SetAudit};
 use crate::cli::audit::audit_request::{AuditRequest, release_of};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
-use crate::cli::audit::later::short;
 use crate::cli::audit::places::{Place, Places};
 use crate::cli::audit::word::Word;
+use crate::version::Release;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -130,7 +130,11 @@ fn of_set<'a>(
             _ => Some(format!("{}: {text}", kind.label())),
         });
     // The audit of that release has the remedy.
-    let from = set.refused_from.as_deref().and_then(release_of).map(short);
+    let from = set
+        .refused_from
+        .as_deref()
+        .and_then(release_of)
+        .map(Release::short);
     let later = from.zip(asked);
     let later = later.map(|(from, asked)| {
         let command = asked.command(Some(&from));
