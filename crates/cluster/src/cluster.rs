@@ -214,12 +214,12 @@ impl Cluster {
     pub fn served(&self, pool: Option<&str>) -> Served {
         let found = pool.and_then(|pool| self.config_pools.get(pool));
         let Some((pool, config)) = found.and_then(|pool| Some((pool, pool.config()?))) else {
-            return Served::Cluster { is_read: false };
+            return Served::Unnamed;
         };
         match self.rendered.get(config) {
             Some(release) => Served::Release(release.clone()),
             None if pool.is_open() || self.history.is_updating => Served::Unread(config.to_owned()),
-            None => Served::Cluster { is_read: true },
+            None => Served::Cluster,
         }
     }
 

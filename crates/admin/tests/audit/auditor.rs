@@ -115,6 +115,80 @@ case "$*" in
 esac
 "#;
 
+/// Stands in for oc in the folder of the paused pool's objects, one file for each kind. Of a config it gives what the
+/// template asks for.
+const OC_OF_FILES: &str = r#"#!/bin/sh
+case "$*" in
+'api-resources --verbs=list -o name') cd have && ls | sed 's/.json$//' ;;
+*' -o go-template={{range .items}}{{with .spec.configuration}}'*) echo 'rendered-worker-new rendered-worker-old rendered-worker-old ' ;;
+'get machineconfigs.machineconfiguration.openshift.io rendered-worker-old -o go-template={{with .metadata.annotations}}{{with index . "machineconfiguration.openshift.io/release-image-version"}}{{.}}{{end}}{{end}}')
+  printf 4.20.30 ;;
+'get machineconfigs.machineconfiguration.openshift.io rendered-'*) printf 4.22.3 ;;
+'get secret'*|'get machineconfigs'*) echo '(NotFound)' >&2; exit 1 ;;
+*' -o json') cat "have/$2.json" ;;
+*) echo "unexpected: $*" >&2; exit 9 ;;
+esac
+"#;
+
+/// What a paused pool serves is gathered, and no word of the config beside its name and release.
+#[test]
+fn the_commands_gather_what_pools_serve() {
+    let dir = tempfile::tempdir().unwrap();
+    let have = dir.path().join("have");
+    std::fs::create_dir(&have).unwrap();
+    let text = std::fs::read_to_string("tests/data/cases/paused-pool/objects.json").unwrap();
+    let all: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut kinds = std::collections::BTreeMap::<String, Vec<&serde_json::Value>>::new();
+    for item in all["items"].as_array().unwrap() {
+        let group = item["apiVersion"].as_str().unwrap().split_once('/');
+        let group = group.map_or(String::new(), |(group, _)| format!(".{group}"));
+        let plural = item["kind"].as_str().unwrap().to_lowercase() + "s";
+        kinds.entry(plural + &group).or_default().push(item);
+    }
+    for (kind, items) in &kinds {
+        std::fs::write(
+            have.join(format!("{kind}.json")),
+            super::real::list(items.iter().map(|item| (*item).clone())),
+        )
+        .unwrap();
+    }
+    let (script, ..) = run(&["audit", "--print-commands"]);
+    crate::support::script::script(&dir.path().join("oc"), OC_OF_FILES);
+    std::fs::write(dir.path().join("gather.sh"), &script).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let gathered = std::process::Command::new("sh")
+        .arg("gather.sh")
+        .current_dir(dir.path())
+        .env("PATH", format!("{}:{path}", dir.path().display()))
+        .output()
+        .unwrap();
+    let objects = dir.path().join("objects");
+    let served = std::fs::read_to_string(objects.join("served-configs.json"))
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&gathered.stderr)));
+    let config = |name: &str, release: &str| {
+        format!(
+            "{{\"apiVersion\":\"machineconfiguration.openshift.io/v1\",\"kind\":\"MachineConfig\",\"metadata\":{{\"name\":\"{name}\",\"annotations\":{{\"machineconfiguration.openshift.io/release-image-version\":\"{release}\"}}}}}}\n"
+        )
+    };
+    assert_eq!(
+        served,
+        config("rendered-worker-new", "4.22.3") + &config("rendered-worker-old", "4.20.30")
+    );
+    let (out, err, _) = run(&[
+        "audit",
+        "c1-old",
+        "-o",
+        "json",
+        "--from",
+        objects.to_str().unwrap(),
+    ]);
+    let audit: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    assert_eq!(
+        (&audit["sets"][0]["release"], &audit["sets"][0]["releaseBy"]),
+        (&json!("4.20.30"), &json!("Pool"))
+    );
+}
+
 /// The commands gather what the audit would ask a server for. A kind that is not there leaves no
 /// file, also none of an earlier run; what may not be read leaves one that the audit takes for what
 /// it is.

@@ -184,6 +184,81 @@ fn a_node_pool_goes_its_own_way() {
     }
 }
 
+/// A path on single nodes, hosted clusters, OKD and bare metal, whole by the schema.
+#[test]
+fn each_kind_of_cluster_has_a_way_that_validates() {
+    let infrastructure = |topology: &str| {
+        json!({ "apiVersion": "config.openshift.io/v1", "kind": "Infrastructure", "metadata": { "name": "cluster" },
+            "status": { "controlPlaneTopology": topology } })
+    };
+    let has = |path: &Value, kind: &str| {
+        let mut steps = path["steps"].as_array().unwrap().iter();
+        steps.any(|step| step["kind"] == kind)
+    };
+    let schema = audit_schema();
+    let checked = |items: &[Value], to: &str| {
+        let (out, err, _) = of(items, &["--path", to, "-o", "json"]);
+        let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+        let errors: Vec<String> = schema.iter_errors(&found).map(|e| e.to_string()).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{:#}", found["path"]);
+        found["path"].clone()
+    };
+    let own = checked(&cluster(), "5.0");
+    assert!(has(&own, "OperatorValue") && has(&own, "Image") && has(&own, "FindOut"));
+    for topology in ["SingleReplica", "External"] {
+        let mut items = cluster();
+        items.push(infrastructure(topology));
+        let path = checked(&items, "5.0");
+        assert!(!has(&path, "OperatorValue"), "{topology}: {path:#}");
+        assert!(has(&path, "Image"), "{topology}: {path:#}");
+    }
+    let mut okd = cluster();
+    for field in ["/status/desired/version", "/status/history/0/version"] {
+        *okd[0].pointer_mut(field).unwrap() = json!("4.18.0-okd-scos.9");
+    }
+    let path = checked(&okd, "5.0");
+    assert!(
+        !has(&path, "OperatorValue") && !has(&path, "Acknowledge"),
+        "{path:#}"
+    );
+    let mut metal = cluster();
+    for set in metal.iter_mut().filter(|item| item["kind"] == "MachineSet") {
+        let image =
+            set["spec"]["template"]["spec"]["providerSpec"]["value"]["image"]["name"].clone();
+        let image = image.as_str().unwrap().replace("nutanix", "openstack");
+        set["spec"]["template"]["spec"]["providerSpec"]["value"] = json!({
+            "apiVersion": "baremetal.cluster.k8s.io/v1alpha1", "kind": "BareMetalMachineProviderSpec",
+            "image": { "url": format!("http://example.com/{image}") } });
+    }
+    let path = checked(&metal, "5.0");
+    assert!(
+        !has(&path, "OperatorValue") && has(&path, "Image"),
+        "{path:#}"
+    );
+    let text = std::fs::read_to_string("tests/data/audit/hypershift.json").unwrap();
+    let all: Value = serde_json::from_str(&text).unwrap();
+    let path = checked(all["items"].as_array().unwrap(), "5.0");
+    assert!(!has(&path, "OperatorValue"), "{path:#}");
+}
+
+/// The schema of the audit, which takes no field that it does not know.
+fn audit_schema() -> jsonschema::Validator {
+    fn strict(schema: &mut Value) {
+        if let Some(fields) = schema.as_object_mut() {
+            if fields.contains_key("properties") {
+                fields.insert("additionalProperties".to_owned(), json!(false));
+            }
+            fields.values_mut().for_each(strict);
+        } else if let Some(items) = schema.as_array_mut() {
+            items.iter_mut().for_each(strict);
+        }
+    }
+    let (out, ..) = super::run(&["schema", "audit"]);
+    let mut schema: Value = serde_json::from_str(&out).unwrap();
+    strict(&mut schema);
+    jsonschema::draft202012::new(&schema).unwrap()
+}
+
 /// Each published image at each hop, by the command at one release, and by the way's steps: nothing that a hop refuses
 /// is without a step before it, no step is for what every hop allows, and no remedy fails where it is said to pass.
 /// `SKEWGUARD_PATHS=1` takes all images instead of a sample.
