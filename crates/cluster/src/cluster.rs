@@ -181,6 +181,8 @@ pub struct Cluster {
     pub ignition_servers: BTreeMap<String, IgnitionServers>,
     /// Reasons against certificate requests, by the approver's log, and when each was written last.
     pub refusals: BTreeMap<String, (Option<Moment>, String)>,
+    /// The first and the last time in the approvers' logs.
+    pub approver_log: Option<(Moment, Moment)>,
     /// The last time that a machine-approver ignored all requests, and its words: up to 4.7 they name none.
     pub ignores_all: Option<(Option<Moment>, String)>,
     /// The release of its next update.
@@ -214,12 +216,12 @@ impl Cluster {
     pub fn served(&self, pool: Option<&str>) -> Served {
         let found = pool.and_then(|pool| self.config_pools.get(pool));
         let Some((pool, config)) = found.and_then(|pool| Some((pool, pool.config()?))) else {
-            return Served::Unnamed;
+            return Served::Cluster { is_read: false };
         };
         match self.rendered.get(config) {
             Some(release) => Served::Release(release.clone()),
             None if pool.is_open() || self.history.is_updating => Served::Unread(config.to_owned()),
-            None => Served::Cluster,
+            None => Served::Cluster { is_read: true },
         }
     }
 

@@ -66,6 +66,8 @@ pub struct Index<'a> {
     nodes_by_provider: BTreeMap<&'a str, &'a Node>,
     /// Nodes by their addresses that no Machine is linked to.
     free_nodes: BTreeMap<IpAddr, &'a Node>,
+    /// The others, by their addresses.
+    taken_addresses: BTreeMap<IpAddr, &'a Node>,
     /// The Machine that names a Node in its status, by the Node.
     owners: BTreeMap<&'a str, &'a Machine>,
     /// The Machine of each Node, by the Node's name.
@@ -96,6 +98,8 @@ impl<'a> Index<'a> {
             let names = report.names.iter();
             names.map(move |name| (&**name, report))
         });
+        let is_taken =
+            |node: &Node| node.machine.is_some() || owners.contains_key(&*node.metadata.name);
         let mut index = Self {
             facts,
             nodes: of_all(nodes.clone(), |node| {
@@ -103,7 +107,8 @@ impl<'a> Index<'a> {
             }),
             nodes_of_machines: of_all(nodes.clone(), |node| node.machine.as_deref()),
             nodes_by_provider: of_all(nodes.clone(), |node| node.provider_id.as_deref()),
-            free_nodes: free(nodes, |node| owners.contains_key(&*node.metadata.name)),
+            free_nodes: by_address(nodes.clone(), |node| !is_taken(node)),
+            taken_addresses: by_address(nodes, is_taken),
             owners,
             machines: BTreeMap::new(),
             machines_of_owners: grouped(machines.clone().flat_map(with_owners)),
@@ -117,6 +122,11 @@ impl<'a> Index<'a> {
         let of_node = |machine| Some((&*index.node_of(machine)?.metadata.name, machine));
         index.machines = machines.filter_map(of_node).collect();
         index
+    }
+
+    /// The Node with this address that a Machine is linked to, or that names one.
+    pub fn taken_by(&self, address: IpAddr) -> Option<&'a Node> {
+        self.taken_addresses.get(&address).copied()
     }
 
     /// The Node of this name.
@@ -297,12 +307,13 @@ fn of_consumer(host: &Host) -> Option<((&str, &str, &str), &Host)> {
     Some(((&host.metadata.namespace, kind, name), host))
 }
 
-/// Nodes of no Machine, by address; `is_taken` where one names them.
-fn free<'a>(
+/// Nodes by address, of those that count.
+fn by_address<'a>(
     nodes: impl Iterator<Item = &'a Node>,
-    is_taken: impl Fn(&Node) -> bool,
+    counts: impl Fn(&Node) -> bool,
 ) -> BTreeMap<IpAddr, &'a Node> {
-    let free = nodes.filter(|node| node.machine.is_none() && !is_taken(node));
-    free.flat_map(|node| node.addresses.iter().map(move |address| (*address, node)))
+    let nodes = nodes.filter(|node| counts(node));
+    nodes
+        .flat_map(|node| node.addresses.iter().map(move |address| (*address, node)))
         .collect()
 }

@@ -12,11 +12,21 @@ pub const CLOCKS: u64 = 60;
 pub struct Moment(pub u64);
 
 impl Moment {
-    /// RFC 3339 in UTC, as Kubernetes and the kubelet's logs write it.
+    /// RFC 3339, as Kubernetes writes it, and container runtimes with the node's offset from UTC.
     pub fn parse(text: &str) -> Option<Self> {
-        // Any zone but UTC is nothing that they write.
-        let at = humantime::parse_rfc3339(text.trim()).ok()?;
-        Some(Self::of(at))
+        let text = text.trim();
+        if let Ok(at) = humantime::parse_rfc3339(text) {
+            return Some(Self::of(at));
+        }
+        let (local, zone) = text.split_at_checked(text.len().checked_sub(6)?)?;
+        let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+        let offset = hours.parse::<u64>().ok()? * 3_600 + minutes.parse::<u64>().ok()? * 60;
+        let at = Self::of(humantime::parse_rfc3339(&format!("{local}Z")).ok()?);
+        match zone.get(..1)? {
+            "+" => Some(at.minus(offset)),
+            "-" => Some(at.plus(offset)),
+            _ => None,
+        }
     }
 
     pub fn of(at: SystemTime) -> Self {
@@ -153,6 +163,17 @@ mod tests {
 
     #[test]
     fn moments_are_those_of_kubernetes() {
+        for (text, utc) in [
+            (
+                "2026-08-20T11:14:03.123456789+02:00",
+                "2026-08-20T09:14:03Z",
+            ),
+            ("2026-08-20T03:44:03-05:30", "2026-08-20T09:14:03Z"),
+            ("2026-08-20T09:14:03+00:00", "2026-08-20T09:14:03Z"),
+        ] {
+            assert_eq!(Moment::parse(text), Moment::parse(utc), "{text}");
+        }
+        assert_eq!(Moment::parse("2026-08-20T09:14:03*02:00"), None);
         let at = Moment::parse("2026-08-20T09:14:03.123456789Z").unwrap();
         assert_eq!(
             (at.text().as_str(), at.clock().as_str()),

@@ -235,9 +235,7 @@ fn is_aside(line: &str) -> bool {
 }
 
 /// The program goes on: klog's `W`, logrus' `level=warning`. What it tries again says with which
-/// error. journald's `PRIORITY` does not tell: podman's, the daemon's and the kubelet's lines all
-/// have that of their unit, `info`; and systemd, which has its own, calls the end of a unit, of a
-/// mount and of a start that took too long a warning (systemd 239 to 257, `unit_log_failure`).
+/// error.
 fn is_warning(line: &str) -> bool {
     let klog = line.strip_prefix('w').and_then(|line| line.get(..4));
     let klog = klog.is_some_and(|day| day.bytes().all(|byte| byte.is_ascii_digit()));

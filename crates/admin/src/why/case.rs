@@ -231,6 +231,11 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Tells if it stands on a BareMetalHost, read or not.
+    pub(super) fn has_host(&self) -> bool {
+        self.host.is_some() || self.machine.is_some_and(|machine| machine.host.is_some())
+    }
+
     /// The BareMetalHost that it names, and that was not read.
     pub(super) fn missing_host(&self) -> Option<String> {
         let named = self.machine?.host.as_deref()?;

@@ -7,6 +7,7 @@ use serde::Serialize;
 /// A thing that was seen, or a remark about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub(crate) enum Cause {
+    AddressTaken,
     AddressesMissing,
     AgentBootsItsIso,
     AgentNotApproved,
@@ -19,6 +20,7 @@ pub(crate) enum Cause {
     CannotBeToldApart,
     CertificateNotSigned,
     CertificateOutlived,
+    ConfigNotAsked,
     ConfigNotConvertible,
     ConfigNotRendered,
     ConnectionBreaks,
@@ -90,7 +92,6 @@ pub(crate) enum Cause {
     TwoClusters,
     UnknownAuthority,
     UserDataForOtherHost,
-    UserDataOrNetwork,
     UserDataSpecTooNew,
     WindowsMachine,
 }

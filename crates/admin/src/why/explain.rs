@@ -109,6 +109,8 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
     let finding = find(&mut case);
     let finding = case.remade(finding);
     let finding = case.warned(finding);
+    let issues = case.release_issues(finding.stage).into_iter();
+    let finding = issues.fold(finding, Finding::next);
     let odd_age = case.odd_age();
     let proof = finding.proof().filter(|_| odd_age.is_none()).cloned();
     let mut unseen = mem::take(&mut case.unseen);
@@ -134,10 +136,28 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
         proof,
         steps: finding.steps(&case.known),
         sentence: finding.sentence,
-        next: finding.next,
+        next: finding.next.into_iter().map(harmless).collect(),
         evidence: case.evidence,
         unseen,
     }
+}
+
+/// An advice without its commands, where a name in one of them would be more than a word to a shell: names of
+/// others are put into them, and no name of Kubernetes has such a character.
+fn harmless(advice: String) -> String {
+    let active = |c: char| matches!(c, ';' | '|' | '&' | '$' | '(' | ')' | '<' | '>' | '\\');
+    let is_active = |command: &str| {
+        command
+            .split('\'')
+            .step_by(2)
+            .any(|part| part.contains(active))
+    };
+    let parts = advice.split('`');
+    let is_odd = parts.clone().count().is_multiple_of(2);
+    if !is_odd && !parts.skip(1).step_by(2).any(is_active) {
+        return advice;
+    }
+    "Nothing by a command: a name in it is none that Kubernetes gives".to_owned()
 }
 
 /// Looks from the end of the way to its beginning: what the cluster's own objects and logs say comes
@@ -165,6 +185,9 @@ fn find(case: &mut Case<'_>) -> Finding {
     if let Err(finding) = instance {
         return finding;
     }
+    if let Some(finding) = case.of_taken_address() {
+        return finding;
+    }
     let asked = case.asked();
     if let Asked::Seen(seen) = &asked {
         case.see_request(seen);
@@ -182,6 +205,7 @@ fn find(case: &mut Case<'_>) -> Finding {
     match case.machine {
         Some(machine) if machine.is_windows => case.windows(),
         Some(machine) if machine.node_pool.is_some() => case.hosted(),
+        Some(machine) if case.index.is_elsewhere(machine) => case.of_other_cluster(machine),
         Some(claim) if claim.group == KARPENTER => case.unregistered(claim),
         _ => of_logs(case, asked),
     }

@@ -11,12 +11,16 @@ use std::sync::LazyLock;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema, Serialize,
 )]
 pub(crate) enum FailureKind {
+    /// It is installed, and its firmware boots the installer again.
+    AgentBootsItsIso,
     BootImageNotFound,
     CapacityMissing,
     ConfigurationInvalid,
     CredentialsInvalid,
     EncryptionKey,
     HostMissing,
+    /// Its BMC did not answer as it should.
+    HostUnreachable,
     InstanceBroken,
     NetworkNotFound,
     /// It passes by itself.
@@ -28,6 +32,8 @@ pub(crate) enum FailureKind {
     ReservationFull,
     RightsMissing,
     SecretMissing,
+    /// Our own admission policy.
+    SkewguardRefuses,
     SpotLimit,
     /// A state, and no cause.
     StateOnly,
@@ -112,22 +118,33 @@ impl Failure {
         };
         let all = GROUPS.iter().filter(is_own);
         let known = all.flat_map(|group| &group.failures);
-        let known = known.filter(|failure| has_word(&message, &failure.code));
+        let known = known.filter(|failure| has_code(&message, &failure.code));
         known.max_by_key(|failure| (!failure.outer, failure.code.len()))
     }
 }
 
-/// Tells if a text has a code that is no part of a longer word.
-fn has_word(text: &str, code: &str) -> bool {
+/// Tells if a text has the parts of a code, in their order.
+fn has_code(text: &str, code: &str) -> bool {
+    let mut rest = text;
+    code.split('…').all(|part| {
+        let behind = behind_word(rest, part);
+        rest = behind.unwrap_or_default();
+        behind.is_some()
+    })
+}
+
+/// The text behind a code that is no part of a longer word.
+fn behind_word<'a>(text: &'a str, code: &str) -> Option<&'a str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let touches = |own: Option<char>, other: Option<char>| {
         own.is_some_and(is_word) && other.is_some_and(is_word)
     };
-    text.match_indices(code).any(|(at, _)| {
+    text.match_indices(code).find_map(|(at, _)| {
         let (before, rest) = text.split_at(at);
-        let behind = rest.chars().nth(code.chars().count());
-        !touches(code.chars().next(), before.chars().next_back())
-            && !touches(code.chars().next_back(), behind)
+        let behind = rest.strip_prefix(code)?;
+        let is_whole = !touches(code.chars().next(), before.chars().next_back())
+            && !touches(code.chars().next_back(), behind.chars().next());
+        is_whole.then_some(behind)
     })
 }
 

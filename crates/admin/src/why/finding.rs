@@ -150,7 +150,12 @@ impl Finding {
         by: impl Into<String>,
         against: &[Counter],
     ) -> Self {
-        case.unread(against);
+        let against: Vec<Counter> = against
+            .iter()
+            .copied()
+            .filter(|counter| *counter != Counter::Host || case.has_host())
+            .collect();
+        case.unread(&against);
         let is_read = |counter: &Counter| counter.missing(case).is_empty();
         if !self.is_claim && !against.is_empty() && against.iter().all(is_read) {
             self.proof = Some(Box::new(Proof {

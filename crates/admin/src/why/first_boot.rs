@@ -5,6 +5,7 @@ use super::cause::Cause;
 use super::claims::CONSOLE;
 use super::finding::Finding;
 use super::ground::Counter;
+use super::ignition_specs::{images_of_agent, of_agent};
 use super::request_step::Seen;
 use super::way::{Stage, YOUNG};
 use skewguard_cluster::kinds::groups::MCO_NAMESPACE;
@@ -44,6 +45,11 @@ impl Case<'_> {
         let mut finding = Finding::new(Stage::FirstBoot, cause, step, text);
         for issue in self.judged.iter().flat_map(|set| &set.known_issues) {
             finding = finding.next(format!("A known issue of its image: {}", issue.says()));
+        }
+        let agent = self.facts.logs.text(seen.last.agent);
+        let is_of_spec_2 = of_agent(agent).is_some_and(|spec| spec.major == 2);
+        if let Some(images) = images_of_agent(agent).filter(|_| is_of_spec_2) {
+            finding = finding.next(format!("A possible cause is its boot image: it asked with {agent} ({images}). `oc skewguard audit` has what to set"));
         }
         self.unread(&[Counter::Requests, Counter::Nodes, Counter::ServerLogs]);
         self.unseen("the first boot itself: its console, or the node's own reports (install skewguard in the pool)");

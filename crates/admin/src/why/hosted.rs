@@ -8,6 +8,7 @@ use super::ground::Counter;
 use super::ignition_server::{Refusal, Request};
 use super::moment::{CLOCKS, Moment, span};
 use super::way::Stage;
+use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::Condition;
 use skewguard_cluster::kinds::node_pool::NodePool;
 use skewguard_cluster::names::count;
@@ -63,12 +64,22 @@ pub(super) fn is_stopped(pool: &NodePool) -> bool {
     is_invalid(pool) || blame(pool).iter().any(|one| one.kind == ACTIVE)
 }
 
+/// Tells if it says why it is short of machines.
+pub(super) fn says_why(pool: &NodePool) -> bool {
+    blame(pool).iter().any(|one| one.kind != SKEW)
+}
+
 impl Case<'_> {
     /// A NodePool that wants machines and has none.
     pub(super) fn node_pool_without_machines(&mut self, pool: &NodePool) -> Finding {
         let full_name = pool.metadata.full_name();
+        let wanted = i64::try_from(pool.wanted).unwrap_or(i64::MAX);
+        let some = pool
+            .available
+            .filter(|available| (1..wanted).contains(available));
+        let has = some.map_or("none".to_owned(), |some| some.to_string());
         let wants = format!(
-            "NodePool {full_name} wants {} and has none",
+            "NodePool {full_name} wants {} and has {has}",
             count(pool.wanted, "machine")
         );
         let no_instance = |cause, step: String, sentence| {
@@ -86,9 +97,15 @@ impl Case<'_> {
                     finding = finding.next(unpause(pool));
                 }
                 let source = format!("NodePool {full_name}, condition {kind}");
-                return finding
-                    .says(&kind)
-                    .proved(self, source, &[Counter::PoolMachines]);
+                let finding = finding.says(&kind);
+                let machines = self.facts.all_machines();
+                let mut nobodys =
+                    machines.filter(|one| one.is_of_cluster_api() && one.node_pool.is_none());
+                if some.is_some() || nobodys.next().is_some() {
+                    self.unseen("which Machines are its: some were not read, or name no NodePool (hypershift.openshift.io/nodePool)");
+                    return finding;
+                }
+                return finding.proved(self, source, &[Counter::PoolMachines]);
             }
             Some((kind, why)) => format!("; {kind} is False, which alone stops nothing: {why}"),
             None => ".".to_owned(),
@@ -166,6 +183,20 @@ impl Case<'_> {
                     .next(describe(&pool))
             }
         }
+    }
+
+    /// A machine of a cluster that the Cluster API makes from here.
+    pub(super) fn of_other_cluster(&mut self, machine: &Machine) -> Finding {
+        let (name, cluster) = (self.name, machine.cluster.as_deref().unwrap_or_default());
+        self.unseen(format!(
+            "its Node, certificate requests and logs: they are in cluster {cluster}"
+        ));
+        Finding::new(
+            Stage::Unknown, Cause::NotSeenFromHere,
+            "not seen from here",
+            format!("Why {name} is no Node cannot be told from here: it is a machine of cluster {cluster}, which is another than the one whose Nodes were read."),
+        )
+        .next(format!("Ask in cluster {cluster}: `oc get nodes,csr` with its kubeconfig"))
     }
 
     /// The first condition of a NodePool that says why, and its words; each goes into the evidence.

@@ -112,9 +112,19 @@ impl<'a> Index<'a> {
         index
     }
 
+    /// Tells if its Node is in another cluster: a hosted one, or one that the Cluster API makes from here.
+    pub(super) fn is_elsewhere(&self, machine: &Machine) -> bool {
+        let own = self.facts.infrastructure_name.as_ref();
+        let cluster = machine
+            .cluster
+            .as_ref()
+            .filter(|_| machine.is_of_cluster_api());
+        machine.node_pool.is_some() || cluster.is_some() && own.is_some() && cluster != own
+    }
+
     fn is_of_two_clusters(&self) -> bool {
         let machines = self.facts.all_machines();
-        let own = machines.filter(|machine| machine.node_pool.is_none());
+        let own = machines.filter(|machine| !self.is_elsewhere(machine));
         let mut named = own.filter_map(|machine| machine.node.as_deref());
         let several = named.clone().nth(1).is_some() && self.ground.has_nodes;
         several && !named.any(|name| self.links.node(name).is_some())

@@ -2,16 +2,14 @@
 
 use super::case::{Case, Subject};
 use super::cause::Cause;
-use super::failures::{Failure, OTHER};
+use super::failures::{Failure, FailureKind, OTHER};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::span;
-use super::request_step::Asked;
+use super::request_step::{Asked, STILL_ASKS};
 use super::way::{At, Stage};
-use skewguard_cluster::kinds::agent::Agent;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::KARPENTER;
-use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, condition};
 use skewguard_core::platform::Platform;
@@ -35,7 +33,7 @@ fn is_off(state: &str) -> bool {
     is_one_of(OFF, state)
 }
 
-fn no_instance(cause: Cause, step: impl Into<String>, sentence: String) -> Finding {
+pub(super) fn no_instance(cause: Cause, step: impl Into<String>, sentence: String) -> Finding {
     Finding::new(Stage::NoInstance, cause, step, sentence)
 }
 
@@ -129,8 +127,6 @@ impl<'a> Case<'a> {
             finding.next(
                 "Read in the cloud's console why: an instance in this state is not started again",
             )
-        } else if is_ended && replace(machine) == DELETE {
-            finding.next("Delete the Machine: somebody or the cloud ended its instance, which is never started again")
         } else if is_ended {
             finding.next(format!(
                 "Its instance was ended, and is never started again: {}",
@@ -139,6 +135,13 @@ impl<'a> Case<'a> {
         } else {
             finding.next("Find out who or what stopped it, and start it in the cloud's console")
         };
+        if let Asked::Seen(seen) = self.asked()
+            && self.now.since(seen.last.at) <= STILL_ASKS
+        {
+            self.see_request(&seen);
+            self.unseen("whether that state is of now: it asked for its config just now, and what is off asks for nothing");
+            return finding;
+        }
         match self.request_of_silent_node() {
             None => finding.proved(self, source, &[Counter::Nodes]),
             Some(request) => {
@@ -167,11 +170,18 @@ impl<'a> Case<'a> {
 
     /// A Machine in the phase `Failed`, which is final. It says so itself, whatever its Node does.
     fn failed(&mut self, machine: &Machine) -> Finding {
-        let own = error(machine).map(|text| (text, By::Object));
-        let (text, by) = own.unwrap_or_else(|| self.why_not_made(machine));
-        let source = self.field(ERROR);
-        let shown = if text.is_empty() { "none" } else { &text };
-        self.see(source.clone(), machine.since, shown);
+        let own = error(machine);
+        let source = self.field(
+            own.as_ref()
+                .map_or("status.phase", |_| error_field(machine)),
+        );
+        let (text, by) = match own {
+            Some(text) => {
+                self.see(source.clone(), machine.since, &text);
+                (text, By::Object)
+            }
+            None => self.why_not_made(machine),
+        };
         let state = machine.instance_state.as_deref();
         let why = match (text.as_str(), state.filter(|state| is_off(state))) {
             ("", None) => "it does not say why.".to_owned(),
@@ -227,7 +237,7 @@ impl<'a> Case<'a> {
 
     /// A Windows Machine, which asks for no config of the cluster's.
     pub(super) fn windows(&mut self) -> Finding {
-        self.unseen("the Windows Machine Config Operator's log");
+        self.unseen("the Windows Machine Config Operator's log, which is not read here");
         let text = format!(
             "{} is a Windows Machine: the Windows Machine Config Operator makes it a Node, and it asks for no config.",
             self.name
@@ -291,7 +301,7 @@ impl<'a> Case<'a> {
         }
         let (why, by) = match error(machine) {
             Some(text) => {
-                self.see(self.field(ERROR), machine.since, &text);
+                self.see(self.field(error_field(machine)), machine.since, &text);
                 (text, By::Object)
             }
             None => self.why_not_made(machine),
@@ -323,11 +333,12 @@ impl<'a> Case<'a> {
         if failure.is_some_and(Failure::is_of_cloud) && by == By::Object {
             return self.not_known(machine, &why, "its conditions");
         }
-        let hosts = match why.contains("BareMetalHost") {
+        let is_without_host =
+            failure.is_some_and(|failure| failure.cause == FailureKind::HostMissing);
+        let hosts = match is_without_host {
             true => self.free_hosts(machine),
             false => String::new(),
         };
-        let is_of_set = failure.is_some_and(Failure::is_of_spec);
         let finding = no_instance(
             Cause::InstanceNotMade,
             "there is none",
@@ -336,12 +347,26 @@ impl<'a> Case<'a> {
         .because(failure)
         .says(&why)
         .next(failure.map_or(OTHER, |failure| &failure.next))
-        .next(match is_of_set && machine.is_owned_by("MachineSet", None) {
-            true => "After a change of the set delete the Machine, which keeps what it was made with; else leave it: its controller tries again by itself",
-            false => "Leave the Machine: its controller tries again by itself",
-        })
+        .next(self.then(machine, failure))
         .proved(self, self.object(), &[Counter::Nodes, Counter::Host]);
         Err(self.told_by(by == By::Event, finding))
+    }
+
+    /// The step after its failure is mended, for a Machine whose instance was not made.
+    fn then(&self, machine: &Machine, failure: Option<&Failure>) -> String {
+        let is_over = failure.is_none_or(|failure| failure.cause != FailureKind::Passes);
+        if let Some(task) = machine.task.as_ref().filter(|_| is_over) {
+            return format!(
+                "Then {}: its controller makes no other try while status.providerStatus.taskRef names {task}",
+                replace(machine)
+            );
+        }
+        let is_of_set = failure.is_some_and(Failure::is_of_spec);
+        match is_of_set && machine.is_owned_by("MachineSet", None) {
+            true => "After a change of the set delete the Machine, which keeps what it was made with; else leave it: its controller tries again by itself",
+            false => "Leave the Machine: its controller tries again by itself",
+        }
+        .to_owned()
     }
 
     /// A Machine whose cloud could not be asked: nothing is known of its instance, unless that asked for
@@ -405,32 +430,6 @@ impl<'a> Case<'a> {
         finding.next("Read the machine-controller's log: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`")
     }
 
-    /// The hosts of no Machine, in their own words.
-    fn free_hosts(&mut self, machine: &Machine) -> String {
-        let mut said = Vec::new();
-        let namespace = &machine.metadata.namespace;
-        let hosts = self.facts.hosts.iter();
-        for host in hosts.filter(|host| host.consumer.is_none()) {
-            if host.metadata.namespace != *namespace {
-                continue;
-            }
-            let full_name = host.metadata.full_name();
-            let words = words(host);
-            let source = format!("BareMetalHost {full_name}, status");
-            self.see(source, host.since().or(host.updated), &words);
-            said.push(format!("host {full_name} is {words}"));
-        }
-        let more = said.len().saturating_sub(3);
-        said.truncate(3);
-        if more > 0 {
-            said.push(format!("{more} more"));
-        }
-        match said.as_slice() {
-            [] => String::new(),
-            said => format!(" Of no Machine: {}", sentence(&said.join("; "))),
-        }
-    }
-
     /// The condition or the Event that says why there is no instance, and who says it; empty where none does.
     fn why_not_made(&mut self, machine: &Machine) -> (String, By) {
         if let Some(why) = self.infrastructure_says(machine) {
@@ -449,7 +448,7 @@ impl<'a> Case<'a> {
         if let Some(condition) = condition {
             self.see_condition(condition);
             if !is_bare(condition) {
-                return (condition.says(), By::Object);
+                return (cause_of(condition), By::Object);
             }
         }
         if let Some(why) = self.node_pool_says(machine) {
@@ -498,134 +497,6 @@ impl<'a> Case<'a> {
         self.see_condition_of(&format!("NodePool {named}"), condition);
         Some(says.to_owned())
     }
-
-    /// A host that its operator has not installed, and what keeps it from that.
-    fn not_installed(&self, host: &Host) -> Finding {
-        let (name, full_name) = (self.name, host.metadata.full_name());
-        let since = match (host.since(), host.updated) {
-            (Some(since), _) => format!(" for {}", span(self.now.since(since))),
-            // Its status may have changed in that state, too.
-            (None, Some(at)) => format!(" for at least {}", span(self.now.since(at))),
-            (None, None) => String::new(),
-        };
-        let own = format!("-n {} {}", host.metadata.namespace, host.metadata.name);
-        let (cause, kept, help) = match kept_by(host) {
-            Some(annotation) => (
-                Cause::HostPaused,
-                format!(", and its annotation {annotation} keeps its operator from it"),
-                format!(
-                    "Find out who set the annotation, then take it away: `oc annotate baremetalhosts.metal3.io {own} {annotation}-`"
-                ),
-            ),
-            None => (
-                Cause::HostNotInstalled,
-                String::new(),
-                format!("Look at the host: `oc describe baremetalhosts.metal3.io {own}`"),
-            ),
-        };
-        no_instance(
-            cause,
-            format!("host {full_name} is {}", host.state),
-            format!(
-                "{name} is not installed yet: host {full_name} is {}{since}{kept}.",
-                host.state
-            ),
-        )
-        .says(&host.state)
-        .next(help)
-    }
-
-    fn host_instance(&mut self, host: &Host) -> Result<String, Finding> {
-        let (name, full_name) = (self.name, host.metadata.full_name());
-        let mut source = format!("BareMetalHost {full_name}, status.provisioning.state");
-        self.see(&source, host.since().or(host.updated), &host.state);
-        let error = host.error_type.as_ref().map(|kind| {
-            let message = host.error_message.as_deref().unwrap_or_default();
-            let of_error = format!("BareMetalHost {full_name}, status.errorMessage");
-            self.see(&of_error, None, format!("{kind}: {message}"));
-            (of_error, kind, message)
-        });
-        let is_installed = host.is_external || host.state == "provisioned";
-        let finding = match error {
-            // An error of one that is installed is about its management.
-            Some((of_error, kind, message)) if !is_installed => {
-                source = of_error;
-                no_instance(
-                    Cause::HostFails,
-                    format!("{kind} of host {full_name}"),
-                    format!(
-                        "{name} is not installed: host {full_name} has {kind}: {}",
-                        sentence(message)
-                    ),
-                )
-                .because(Failure::of_platform(Some(Platform::Metal), message))
-                .says(kind)
-                .says(message)
-                .next("Correct what the message names; the host is then tried again by itself")
-            }
-            _ if !is_installed => self.not_installed(host),
-            _ if host.is_on == Some(false) => no_instance(
-                Cause::HostIsOff,
-                format!("host {full_name} is off"),
-                format!("{name} is installed, and its host {full_name} is powered off."),
-            )
-            .next(format!(
-                "Set spec.online of BareMetalHost {full_name} to true"
-            )),
-            _ => return Ok(format!("host {full_name}, {}", host.state)),
-        };
-        Err(finding.proved(self, source, &[Counter::Nodes]))
-    }
-
-    fn agent_instance(&mut self, agent: &Agent) -> Result<String, Finding> {
-        let name = self.name;
-        let state = match &*agent.state {
-            "" => "unknown",
-            state => state,
-        };
-        let info = agent.state_info.as_deref().unwrap_or_default();
-        let progress = agent.progress.as_deref().unwrap_or_default();
-        let source = self.field("status.debugInfo and status.progress");
-        let text = format!("{state} {progress}: {info}");
-        self.see(&source, None, text.trim_end_matches([':', ' ']));
-        let is_past_write = matches!(
-            progress,
-            "Rebooting" | "Configuring" | "Waiting for ignition" | "Joined" | "Done"
-        );
-        let waits_for_user = state.ends_with("-pending-user-action");
-        if is_past_write && !waits_for_user && state != "error" {
-            return Ok(format!("agent {state}, {progress}"));
-        }
-        let at = match progress {
-            "" => state.to_owned(),
-            progress => format!("{state}, {progress}"),
-        };
-        let bad = agent.conditions.iter().find(|condition| {
-            matches!(
-                &*condition.kind,
-                "SpecSynced" | "Connected" | "RequirementsMet" | "Validated"
-            ) && condition.status == "False"
-        });
-        let bad = bad.map_or(String::new(), |bad| {
-            self.see_condition(bad);
-            format!(" {}", sentence(&bad.says()))
-        });
-        let info = match info {
-            "" => ".".to_owned(),
-            info => format!(": {}", sentence(info)),
-        };
-        let does = match waits_for_user {
-            true => "waits for its user",
-            false => "is not installed",
-        };
-        let finding = no_instance(
-            agent_cause(agent, waits_for_user),
-            format!("agent is {at}"),
-            format!("{name} {does}: its Agent is {at}{info}{bad}"),
-        );
-        let finding = finding.says(&at).next(agent_advice(agent, waits_for_user));
-        Err(finding.proved(self, source, &[Counter::Itself]))
-    }
 }
 
 /// What makes another Machine in its place.
@@ -651,6 +522,14 @@ enum By {
     State,
 }
 
+/// The words of a condition that says no. vSphere's provider and others give a failure the reason of a success.
+fn cause_of(condition: &Condition) -> String {
+    match condition.reason.ends_with("Succeeded") {
+        true => condition.message.clone(),
+        false => condition.says(),
+    }
+}
+
 /// Tells if a condition says a state, and no cause: a reason alone, `0 of 1 completed`, or that there is no
 /// instance.
 fn is_bare(condition: &Condition) -> bool {
@@ -663,8 +542,13 @@ fn is_bare(condition: &Condition) -> bool {
     message.is_empty() || condition.reason == "InstanceNotCreated" || is_count()
 }
 
-/// Where a Machine says why it failed.
-const ERROR: &str = "status.errorReason and errorMessage";
+/// The fields in which a Machine says why it failed.
+fn error_field(machine: &Machine) -> &'static str {
+    match machine.is_of_cluster_api() {
+        true => "failureReason and failureMessage",
+        false => "status.errorReason and errorMessage",
+    }
+}
 
 /// The error of a Machine in its own words.
 fn error(machine: &Machine) -> Option<String> {
@@ -683,50 +567,3 @@ const BLAMED: [&str; 6] = [
     "InstanceExists",
     "Ready",
 ];
-
-fn agent_cause(agent: &Agent, waits_for_user: bool) -> Cause {
-    let info = agent.state_info.as_deref().unwrap_or_default();
-    if waits_for_user && info.contains("booted the installation image") {
-        Cause::AgentBootsItsIso
-    } else if agent.is_approved == Some(false) {
-        Cause::AgentNotApproved
-    } else if waits_for_user {
-        Cause::AgentWaitsForUser
-    } else {
-        Cause::AgentNotInstalled
-    }
-}
-
-/// What to do for an agent that does not go on.
-fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
-    match agent_cause(agent, waits_for_user) {
-        Cause::AgentBootsItsIso => "Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again".to_owned(),
-        Cause::AgentNotApproved => format!(
-            "Approve it, if the host is yours: `oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'`",
-            agent.metadata.namespace, agent.metadata.name
-        ),
-        Cause::AgentWaitsForUser => "Do what its Agent says; it then goes on by itself".to_owned(),
-        _ => "Correct what the Agent's conditions name".to_owned(),
-    }
-}
-
-/// The annotation that keeps a host's operator from it.
-fn kept_by(host: &Host) -> Option<&'static str> {
-    let (paused, detached) = (host.is_paused, host.is_detached);
-    let paused = paused.then_some("baremetalhost.metal3.io/paused");
-    paused.or(detached.then_some("baremetalhost.metal3.io/detached"))
-}
-
-/// The state of a host, and its error if it has one.
-fn words(host: &Host) -> String {
-    let state = match &*host.state {
-        "" => "without a state",
-        state => state,
-    };
-    let error = [&host.error_type, &host.error_message];
-    match error.map(Option::as_deref) {
-        [Some(kind), Some(message)] => format!("{state}, {kind}: {message}"),
-        [Some(kind), None] => format!("{state}, {kind}"),
-        [None, _] => state.to_owned(),
-    }
-}

@@ -6,6 +6,8 @@
 //! machine-approver.
 
 mod advice;
+mod agents;
+mod bare_metal;
 mod case;
 mod cause;
 mod claims;
@@ -23,6 +25,7 @@ mod log_report;
 mod node;
 mod node_claim;
 mod pending;
+mod release_issues;
 mod remade;
 mod report;
 mod request_step;

@@ -4,7 +4,6 @@ use super::case::Case;
 use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
-use super::instance::replace;
 use super::moment::span;
 use super::taken_name::RENEWALS;
 use super::way::{At, Stage};
@@ -14,6 +13,7 @@ use skewguard_cluster::kinds::names::normal;
 use skewguard_cluster::kinds::node::{Node, UNINITIALIZED};
 use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::names::count;
+use std::net::IpAddr;
 
 impl<'a> Case<'a> {
     /// Its Node, where it is there: joined, or what is wrong with it.
@@ -73,10 +73,17 @@ impl<'a> Case<'a> {
             .machine
             .and_then(|machine| machine.provider_id.as_ref());
         let is_provided = id.is_some() && id == node.provider_id.as_ref();
-        let is_own = is_provided || self.aliases.names.contains(&own.to_ascii_lowercase());
+        let addresses = &self.aliases.addresses;
+        let has_other = |ip: &IpAddr| !addresses.contains(ip);
+        // The first part of a name may be another machine's.
+        let is_elsewhere = !addresses.is_empty()
+            && !node.addresses.is_empty()
+            && node.addresses.iter().all(has_other);
+        let is_named = self.aliases.names.contains(&own.to_ascii_lowercase());
+        let is_own = is_provided || is_named && !is_elsewhere;
         if !is_own {
             self.unseen(format!(
-                "whether Node {own} is this machine: it has another name, and the machine's address"
+                "whether Node {own} is this machine: its name and its address are not both the machine's"
             ));
         }
         is_own
@@ -126,7 +133,7 @@ impl<'a> Case<'a> {
     pub(super) fn of_gone_node(&mut self) -> Option<Finding> {
         let machine = self.machine?;
         let node = machine.node.as_ref()?;
-        if !self.index.ground.has_nodes || machine.node_pool.is_some() {
+        if !self.index.ground.has_nodes || self.index.is_elsewhere(machine) {
             return None;
         }
         let source = self.field("status.nodeRef");
@@ -158,11 +165,13 @@ impl<'a> Case<'a> {
                 self.name
             ),
         );
-        let finding = finding
-            .next("Start its kubelet again, which makes the Node anew: on the node, systemctl restart kubelet")
-            .next(format!("Or, if its instance is of no use, {}", replace(machine)));
         self.reach(At::Certificate, "");
-        Some(finding.proved(self, source, &[Counter::Nodes, Counter::Requests]))
+        self.unread(&[Counter::Nodes, Counter::Requests]);
+        // A list by label, a page, a gather that ended early: what is not in them may be there.
+        self.unseen(format!("whether all Nodes were read: `oc get node {node}`"));
+        Some(finding
+            .next(format!("Look whether it is there: `oc get node {node}`. Where it is, what was read has not all Nodes"))
+            .next("If it is gone, start its kubelet again, which makes the Node anew: on the node, systemctl restart kubelet"))
     }
 
     /// The Machine Config Daemon's word on it.

@@ -246,7 +246,7 @@ impl<'a> Case<'a> {
             }
             Reason::Said(why) | Reason::SaidOfAll(why) | Reason::ByRule(why) => sentence(&why),
             Reason::Unknown => {
-                self.unseen(self.approver_unseen());
+                self.unseen(self.approver_unseen(first));
                 "it is pending.".to_owned()
             }
         };
@@ -340,13 +340,13 @@ impl<'a> Case<'a> {
             Reason::Said(why) => (format!("; {}", sentence(&why)), None),
             Reason::SaidOfAll(why) => (
                 format!("; {}", sentence(&why)),
-                Some("whether the approver means this request: its line names none"),
+                Some("whether the approver means this request: its line names none".to_owned()),
             ),
             Reason::ByRule(why) => (
                 format!("; by the approver's rules: {}", sentence(&why)),
-                Some(self.approver_unseen()),
+                Some(self.approver_unseen(last)),
             ),
-            Reason::Unknown => (".".to_owned(), Some(self.approver_unseen())),
+            Reason::Unknown => (".".to_owned(), Some(self.approver_unseen(last))),
         };
         let finding = no_certificate(
             Cause::RequestPending,
@@ -365,10 +365,9 @@ impl<'a> Case<'a> {
         let obstacle = self.obstacle(last);
         let is_open = obstacle.as_ref().is_some_and(|obstacle| obstacle.is_open);
         let finding = self.with_advice(finding, last, obstacle);
-        if let Some(unseen) = unseen {
-            self.unseen(unseen);
-        }
-        if is_open || unseen.is_some() {
+        let is_said = unseen.is_none();
+        unseen.into_iter().for_each(|unseen| self.unseen(unseen));
+        if is_open || !is_said {
             return finding;
         }
         finding.proved(self, source, &[Counter::Nodes])
@@ -421,11 +420,12 @@ impl<'a> Case<'a> {
     }
 
     /// What would say why the approver left a request alone.
-    fn approver_unseen(&self) -> &'static str {
-        if self.facts.is_hosted {
-            "why the approver did not: a hosted cluster's runs in the management cluster, in the control plane's namespace, beside its Machines"
-        } else {
-            APPROVER
+    fn approver_unseen(&self, request: &CertificateRequest) -> String {
+        let id = &request.metadata.name;
+        match self.facts.approver_log {
+            _ if self.facts.is_hosted => "why the approver did not: a hosted cluster's runs in the management cluster, in the control plane's namespace, beside its Machines".to_owned(),
+            Some((from, to)) => format!("why the approver did not: its log from {from} to {to} does not say it of {id}"),
+            None => APPROVER.to_owned(),
         }
     }
 

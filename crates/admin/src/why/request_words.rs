@@ -5,7 +5,7 @@ use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::first_boot::SERVERS;
 use super::ground::Counter;
-use super::ignition_specs::{images_of_agent, of_agent, of_image};
+use super::ignition_specs::{Spec, images_of_agent, of_agent, of_image};
 use super::moment::{CLOCKS, Moment, span};
 use super::request_step::{SERVER_LOG, Seen, Silence};
 use super::server_line::FailureKind;
@@ -17,6 +17,9 @@ use std::net::IpAddr;
 
 /// What could say otherwise where a request was refused, or none was made.
 const AGAINST: &[Counter] = &[Counter::Requests, Counter::Nodes, Counter::ServerLogs];
+
+/// The spec of the user data that clusters since 4.6 give their machines.
+const USER_DATA: Spec = Spec { major: 3, minor: 0 };
 
 const WHOSE: &str = "whose the failure is: others asked for the same pool at the same time";
 
@@ -175,11 +178,36 @@ impl Case<'_> {
         if is_of_others {
             self.unseen("whether it joins this cluster: the logs of another's machine-config-servers would have it");
         }
-        if !silence.is_told_apart || !is_cause || is_of_others {
+        let is_doubted = self.is_doubted();
+        if !silence.is_told_apart || !is_cause || is_of_others || is_doubted {
             self.unread(AGAINST);
             return finding;
         }
         finding.proved(self, "logs of all machine-config-servers", AGAINST)
+    }
+
+    /// Tells if a request of nobody's, or a Node that no Machine names, came since it was made: either may be
+    /// its own, and then it has its config.
+    fn is_doubted(&mut self) -> bool {
+        let made = self.created.map(|made| made.minus(CLOCKS));
+        let strangers = self.index.strangers.iter();
+        let request = strangers
+            .filter(|one| one.first >= made)
+            .map(|one| &one.last.metadata.name);
+        let nodes = self.index.nodes_of_nobody.iter();
+        let node = nodes
+            .filter(|node| node.metadata.created >= made)
+            .map(|node| &node.metadata.name);
+        let (request, node) = (request.min(), node.min());
+        if let Some(request) = request {
+            self.unseen(format!("whose request {request} is, which no Machine, host or Node has as its name: it may be its own"));
+        }
+        if let Some(node) = node {
+            self.unseen(format!(
+                "which machine Node {node} is, which no Machine names: it may be this one"
+            ));
+        }
+        request.is_some() || node.is_some()
     }
 
     /// The beginning of a sentence about a machine that did not ask, as far as the logs go.
@@ -243,8 +271,7 @@ impl Case<'_> {
         let guess = self
             .unreadable_pointer(&told)
             .or_else(|| self.wrong_authority(&told))
-            .or_else(|| self.wrong_host(&told))
-            .or_else(|| self.perhaps_before(&told));
+            .or_else(|| self.wrong_host(&told));
         if let Some(guess) = guess {
             return (guess, false);
         }
@@ -257,18 +284,23 @@ impl Case<'_> {
                 Finding::new(Stage::Unknown, Cause::SilentInSomeLogs, told.step, sentence);
             return (finding.next("Get the other logs first: `oc get pods -n openshift-machine-config-operator -l k8s-app=machine-config-server`, and `oc logs` of each"), false);
         }
-        if let Some(finding) = self.without_usable_address(&told) {
+        if let Some(finding) = self
+            .perhaps_before(&told)
+            .or_else(|| self.without_usable_address(&told))
+        {
             return (finding, false);
         }
         let causes = "user data, network or load balancer.";
         let why = if silence.is_told_apart {
-            format!(": {causes}")
+            format!("; possible causes: {causes}")
         } else {
-            format!("; where no request of an unknown address is its own: {causes}")
+            format!(
+                "; where no request of an unknown address is its own, possible causes: {causes}"
+            )
         };
         let image = self.possible_image();
         let finding = told
-            .because(Cause::UserDataOrNetwork, &why)
+            .because(Cause::ConfigNotAsked, &why)
             .next("Look at its console: Ignition says there what it asks for, and the error")
             .next(format!(
                 "From its network: `curl -k https://{}:22623/healthz`",
@@ -303,7 +335,16 @@ impl Case<'_> {
     fn possible_image(&mut self) -> Option<String> {
         let judged = self.judged?;
         let (set, version) = (judged.short_name(), judged.sure_version());
-        let is_old = judged.would_be_refused() || judged.estimate.is_some();
+        let ignition = version.and_then(|version| of_image(&ImageVersion::parse(version)));
+        let is_of_spec_2 =
+            ignition.is_some_and(|ignition| ignition.can_read(USER_DATA) == Some(false));
+        // An estimate is of the release with which the set was made.
+        let release = self.facts.release.as_deref().unwrap_or_default();
+        let is_earlier = judged.estimate.as_ref().is_some_and(|estimate| {
+            let patch = release.strip_prefix(&*estimate.ocp_version);
+            !patch.is_some_and(|patch| patch.starts_with('.'))
+        });
+        let is_old = judged.would_be_refused() || is_of_spec_2 || is_earlier;
         let image = match (version, &judged.estimate) {
             (Some(version), _) => version.to_owned(),
             (None, Some(estimate)) => {
@@ -393,6 +434,13 @@ impl Case<'_> {
         } else {
             "ConfigMap root-ca of kube-system"
         };
+        if facts
+            .own_authorities
+            .until
+            .is_some_and(|until| until < self.now)
+        {
+            return finding.next("Renew the machine-config-server's own CA first, which has expired: `oc adm ocp-certificates regenerate-machine-config-server-serving-cert`; then give the user data Secrets the new one, and delete the Machine last");
+        }
         finding.next(format!("Give the user data Secret the present CA: {present}, field ignition.security.tls.certificateAuthorities; then delete the Machine"))
     }
 

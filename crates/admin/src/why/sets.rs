@@ -2,14 +2,16 @@
 
 use super::case::{Case, Subject};
 use super::cause::Cause;
+use super::failures::{Failure, FailureKind, OTHER};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
-use super::hosted::is_stopped;
+use super::hosted::{is_stopped, says_why};
 use super::index::Index;
 use super::way::Stage;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::machine_set::MachineSet;
 use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::node_pool::NodePool;
 use std::collections::BTreeSet;
 
 /// The sets and NodePools that lack machines, and say why.
@@ -18,9 +20,7 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
     let lacks = |set: &MachineSet, has_machines: bool| {
         let is_silent = || {
             let is_known = has_machines && set.replicas_now.is_some();
-            let name = Some(&*set.metadata.name);
-            let mut machines = facts.all_machines();
-            is_known && !set.is_mirror && !machines.any(|one| one.is_owned_by("MachineSet", name))
+            is_known && !set.is_mirror
         };
         set.wanted() > set.made() && (refusal(index, set).is_some() || is_silent())
     };
@@ -32,13 +32,26 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
     let sets = own.chain(of_cluster_api).map(Subject::Set);
     let machines = facts.all_machines();
     let used: BTreeSet<&str> = machines
+        .clone()
         .filter_map(|one| one.node_pool.as_deref())
         .collect();
+    let machines_of = |pool: &NodePool| {
+        let name = pool.metadata.full_name();
+        let own = machines
+            .clone()
+            .filter(|one| one.node_pool.as_ref() == Some(&name));
+        own.count()
+    };
     let pools = facts.node_pools.iter().filter(|pool| {
         let is_empty = !used.contains(&*pool.metadata.full_name());
         // Where Machines were not read it may have some; it says itself where none is available.
-        let says_none = || is_stopped(pool) && pool.available.unwrap_or_default() == 0;
+        let available = pool.available.unwrap_or_default();
+        let says_none = || is_stopped(pool) && available == 0;
+        // It is short of some, and says why.
+        let wanted = i64::try_from(pool.wanted).unwrap_or(i64::MAX);
+        let says_few = || available > 0 && available < wanted;
         is_empty && pool.wanted > 0 && (ground.has_pool_machines || says_none())
+            || says_few() && says_why(pool) && machines_of(pool) < pool.wanted
     });
     sets.chain(pools.map(Subject::NodePool)).collect()
 }
@@ -107,24 +120,20 @@ impl<'a> Case<'a> {
             }
         };
         self.see(&source, at, &message);
-        let (cause, by, help) = if message.contains("skewguard") {
-            (
+        let failure = Failure::of_platform(None, &message).map(|failure| failure.cause);
+        let is_ours = failure == Some(FailureKind::SkewguardRefuses);
+        let (cause, help) = match is_ours {
+            true => (
                 Cause::SkewguardRefuses,
-                if is_event {
-                    by
-                } else {
-                    "skewguard's admission policy refuses it"
-                },
                 format!(
                     "Set an allowed image in MachineSet {name}; which ones: `oc skewguard audit {name}`"
                 ),
-            )
-        } else {
-            (
-                Cause::NoMachineMade,
-                by,
-                "Correct what the message names".to_owned(),
-            )
+            ),
+            false => (Cause::NoMachineMade, OTHER.to_owned()),
+        };
+        let by = match is_ours && !is_event {
+            true => "skewguard's admission policy refuses it",
+            false => by,
         };
         let text = format!("{begin}{tried}: {by}: {}", sentence(&message));
         let finding = Finding::new(Stage::NoInstance, cause, step, text)

@@ -115,7 +115,7 @@ fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
                 || node.is_uninitialized() && !is_new
         }
         // The Nodes of a NodePool's machines are in another cluster.
-        None => machine.is_failed() || index.ground.has_nodes && machine.node_pool.is_none(),
+        None => machine.is_failed() || index.ground.has_nodes && !index.is_elsewhere(machine),
     }
 }
 

@@ -2,8 +2,10 @@
 //! are (pure).
 
 use super::case::Case;
+use super::cause::Cause;
 use super::finding::Finding;
 use super::moment::{CLOCKS, Moment, span};
+use super::way::{At, Stage};
 use skewguard_cluster::kinds::names::{is_localhost, normal};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
@@ -40,6 +42,28 @@ impl Obstacle {
 }
 
 impl Case<'_> {
+    /// An address of it that another Machine's Node has, too: a request from there may be of either.
+    pub(super) fn of_taken_address(&mut self) -> Option<Finding> {
+        self.machine?;
+        let (address, node) = (self.aliases.addresses.iter())
+            .find_map(|address| Some((*address, self.index.links.taken_by(*address)?)))?;
+        self.facts.logs.peers.get(&address)?;
+        self.see_taker(node);
+        self.unseen("which machine has the address: the cloud's console, or ARP on its network");
+        let (name, node) = (self.name, &node.metadata.name);
+        Some(
+            Finding::new(
+                Stage::Unknown,
+                Cause::AddressTaken,
+                "cannot be told apart",
+                format!("Whether {name} asked for its config cannot be told apart: Node {node}, which is another Machine's, has its address {address}, too."),
+            )
+            .at(At::Requested)
+            .next(format!("Find out which machine has {address}: two with one address reach the machine-config-server by turns, if at all"))
+            .next("Look at its console: Ignition says there whether it got its config"),
+        )
+    }
+
     /// Adds the advice to approve a request: by its user and its subject alone, and where no pending one of
     /// its name differs.
     pub(super) fn advise_approval(
@@ -68,9 +92,9 @@ impl Case<'_> {
         } else {
             odd.join(", ")
         };
-        self.unseen(format!("who made {odd}: its user, organization or common name are not those of a node's request"));
+        self.unseen(format!("who made {odd}: its name, user, organization or common name are not those of a node's request"));
         format!(
-            "Approve no request of this name: {odd} has another user, organization or common name than a node's. Find out who made it; if nobody knows, change the bootstrap credentials"
+            "Approve no request of this name: {odd} has another name, user, organization or common name than a node's. Find out who made it; if nobody knows, change the bootstrap credentials"
         )
     }
 
@@ -103,7 +127,11 @@ impl Case<'_> {
         if let Some(there) = self.index.links.node(node) {
             return Some(self.of_taken_name(request, there));
         }
-        let (_, said) = self.facts.refusals.get(id)?;
+        let (_, said) = self
+            .facts
+            .refusals
+            .get(id)
+            .filter(|_| request.is_as_a_nodes)?;
         if !said.contains("already exists") {
             return None;
         }

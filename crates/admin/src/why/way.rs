@@ -1,7 +1,7 @@
 //! The way to a Node: its steps, and the stages that a machine reached (pure).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::iter::successors;
 
 /// The longest time that a machine takes to become a Node where nothing is wrong.
@@ -51,7 +51,9 @@ impl At {
 }
 
 /// The stage that a machine reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema, Serialize,
+)]
 pub(crate) enum Stage {
     /// It is deleted and made again before it can join.
     BeingRemade,

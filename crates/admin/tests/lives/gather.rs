@@ -13,6 +13,8 @@ pub(super) enum Missing {
     /// Nor is the server's Pod there: only the control plane's Nodes say that there is another.
     ServerAndPod,
     ServerLogs,
+    /// The file of one server's log is empty.
+    EmptyLog,
     /// A server began anew after the machines were born.
     Restarted,
     /// A server's log begins after the machines were born.
@@ -28,7 +30,8 @@ pub(super) enum Missing {
     Events,
 }
 
-const WAYS: [Missing; 13] = [
+const WAYS: [Missing; 14] = [
+    Missing::EmptyLog,
     Missing::ServerLog,
     Missing::ServerAndPod,
     Missing::Restarted,
@@ -231,6 +234,9 @@ fn logs(cluster: &mut Cluster, missing: Missing, (hit, birth): (usize, Moment), 
         if missing == Missing::CutOff && is_hit {
             text.truncate(text.len() / 2);
             text = text.trim_end().to_owned();
+        }
+        if missing == Missing::EmptyLog && is_hit {
+            text.clear();
         }
         let folder = format!(
             "namespaces/openshift-machine-config-operator/pods/{pod}/machine-config-server/machine-config-server/logs/current.log"

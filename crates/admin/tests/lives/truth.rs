@@ -142,7 +142,9 @@ fn judge_one(truth: &Truth, answer: &Value, is_whole: bool) -> (Worth, String) {
     let is_right = truth.stages.contains(&stage) || is_doubtful;
     let sentence = answer["sentence"].as_str().unwrap_or_default();
     let next = answer["next"].as_array().cloned().unwrap_or_default();
-    let said: Vec<&str> = std::iter::once(sentence)
+    let cause = answer["cause"].as_str().unwrap_or_default();
+    let said: Vec<&str> = [sentence, cause]
+        .into_iter()
         .chain(next.iter().filter_map(Value::as_str))
         .collect();
     if is_certain && !is_right {

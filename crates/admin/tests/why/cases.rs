@@ -60,7 +60,7 @@ const TRUTHS: [Truth; 44] = [
     Truth { case: "migrating-and-paused", stage: "NoInstance", is_certain: true, machines: 1, says: &["is paused", "cluster.x-k8s.io/paused annotation"], never: &["nothing that was read says why"] },
     Truth { case: "no-free-host", stage: "NoInstance", is_certain: true, machines: 1, says: &["No available BareMetalHost found", "BMC unreachable"], never: &["delete the Machine", "instance type"] },
     Truth { case: "no-machines-csrs-pending", stage: "NoCertificate", is_certain: true, machines: 12, says: &["worker-cluster-lsrl5-0", "failed to find machine"], never: &["No machine waits"] },
-    Truth { case: "node-deleted-after-it-joined", stage: "NodeNotReady", is_certain: true, machines: 1, says: &["had joined, and its Node", "is gone"], never: &["got its certificate"] },
+    Truth { case: "node-deleted-after-it-joined", stage: "NodeNotReady", is_certain: false, machines: 1, says: &["had joined, and its Node", "is gone"], never: &["got its certificate"] },
     Truth { case: "node-not-initialized", stage: "NodeNotReady", is_certain: true, machines: 1, says: &["node.cloudprovider.kubernetes.io/uninitialized", "cloud controller manager"], never: &["nodelink"] },
     Truth { case: "node-ref-nodes-not-read", stage: "", is_certain: false, machines: 0, says: &["Whether others wait is unknown", "not read: Nodes", "not read: certificate requests"], never: &["No machine waits"] },
     Truth { case: "nodepool-payload-not-made", stage: "RequestRefused", is_certain: false, machines: 1, says: &["ValidGeneratedPayload is False", "machine-config-server configmap is out of date"], never: &["network or route"] },

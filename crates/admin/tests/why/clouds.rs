@@ -169,7 +169,7 @@ fn an_ended_instance_and_a_windows_machine_are_told() {
     check(
         &machine(|machine| runs(machine, "terminated"), &[]),
         "its state is terminated.",
-        "Delete the Machine: somebody or the cloud ended its instance, which is never started again",
+        "Its instance was ended, and is never started again: delete the Machine",
     );
     let windows = |machine: &mut Value| {
         runs(machine, "running");

@@ -37,7 +37,7 @@ fn a_machine_that_asked_for_nothing_is_known_by_all_logs() {
     assert_eq!(only(&report)["isCertain"], true);
     assert_eq!(
         sentence(&report),
-        "c1-x7k2p-worker-us-east-2a-7qz4k is up and has not asked for its config in 2 hours: user data, network or load balancer."
+        "c1-x7k2p-worker-us-east-2a-7qz4k is up and has not asked for its config in 2 hours; possible causes: user data, network or load balancer."
     );
     assert!(
         unseen(&report).contains("Secret openshift-machine-api/worker-user-data"),
@@ -118,7 +118,7 @@ fn a_request_of_an_unknown_address_may_be_its_own() {
     assert_eq!(only(&report)["isCertain"], false);
     assert_eq!(
         sentence(&report),
-        "c1-x7k2p-worker-us-east-2a-7qz4k has not asked for its config in 2 hours from an address that is known as its own; where no request of an unknown address is its own: user data, network or load balancer."
+        "c1-x7k2p-worker-us-east-2a-7qz4k has not asked for its config in 2 hours from an address that is known as its own; where no request of an unknown address is its own, possible causes: user data, network or load balancer."
     );
     assert!(
         unseen(&report).contains(
@@ -235,7 +235,7 @@ fn user_data_is_looked_at_and_never_shown() {
             "3.2.0",
             HOST,
             NEW_CA,
-            ": user data, network or load balancer.",
+            "; possible causes: user data, network or load balancer.",
         ),
         (
             "3.2.0",
@@ -291,7 +291,11 @@ fn pem(until: (i32, u8, u8)) -> String {
 fn a_ca_that_has_expired_is_told() {
     let (old, new) = (pem((2026, 8, 18)), pem((2036, 8, 18)));
     for (own, server, wanted) in [
-        (&new, &new, ": user data, network or load balancer."),
+        (
+            &new,
+            &new,
+            "; possible causes: user data, network or load balancer.",
+        ),
         (&old, &new, ": the CA in its user data expired 2 days ago."),
         (&old, &old, ": the CA in its user data expired 2 days ago."),
         (

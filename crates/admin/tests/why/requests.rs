@@ -117,7 +117,7 @@ fn a_request_that_is_not_as_a_nodes_is_never_approved() {
             let report = gather("no-certificate", &all, "quiet").json();
             assert!(!next(&report).contains("certificate approve"), "{report:#}");
             assert!(
-                next(&report).contains("csr-b has another user"),
+                next(&report).contains("csr-b has another name, user"),
                 "{report:#}"
             );
         }

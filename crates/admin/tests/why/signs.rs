@@ -163,7 +163,7 @@ fn a_node_by_its_address_alone_is_not_certain() {
     assert_eq!(found["isCertain"], false);
     assert_eq!(
         found["unseen"][0],
-        "whether Node localhost.localdomain is this machine: it has another name, and the machine's address"
+        "whether Node localhost.localdomain is this machine: its name and its address are not both the machine's"
     );
 }
 

@@ -52,7 +52,7 @@ fn a_saved_log_proves_silence_up_to_its_last_line() {
     assert_eq!(
         sentence(&report),
         format!(
-            "{WAITS} did not ask for its config in 60 minutes up to 09:00:00 UTC, where the logs end: user data, network or load balancer."
+            "{WAITS} did not ask for its config in 60 minutes up to 09:00:00 UTC, where the logs end; possible causes: user data, network or load balancer."
         )
     );
     assert!(

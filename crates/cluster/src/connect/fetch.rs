@@ -266,8 +266,7 @@ impl<'a> ListReader<'a> {
         }
     }
 
-    /// Reads the MachineConfigs that pools serve which are paused or roll out another one. Few accounts may, and the
-    /// auditor's role may not: a rendered config has the pull secret, and the API gives no part of it alone. The
+    /// Reads the MachineConfigs that pools serve which are paused or roll out another one. Few accounts may: the
     /// audit says of the sets that they were not read.
     async fn served_configs(&mut self) {
         for name in self.objects.served_configs_to_read() {

@@ -56,6 +56,14 @@ const SPLIT: &str = "split it: one file for each kind (`oc get machines.machine.
 /// Why a file has nothing for `why`.
 const NOTHING: &str = "has nothing that `why` reads: objects as `oc get -o json` prints them, or a log of a machine-config-server, a machine-approver or an ignition-server (`oc logs`)";
 
+/// Folders of a must-gather with logs that `why` never reads: nothing of theirs is missing.
+const NEVER_READ: [&str; 4] = [
+    "host_service_logs",
+    "audit_logs",
+    "etcd_info",
+    "network_logs",
+];
+
 /// Why a file of another name is not read.
 const UNNAMED: &str =
     "has objects of a cluster, and no ending of JSON or YAML: name it itself, or rename it";
@@ -128,7 +136,12 @@ impl Source {
             .unwrap_or_default();
         let is_log = name.ends_with(".log");
         let begins = ["must-gather", "gather", "event", "timestamp"];
-        !self.is_named && (!is_log || begins.iter().any(|begin| name.starts_with(begin)))
+        let is_of_gather = || {
+            let mut parts = self.path.iter().filter_map(|part| part.to_str());
+            parts.any(|part| NEVER_READ.contains(&part))
+                || begins.iter().any(|begin| name.starts_with(begin))
+        };
+        !self.is_named && (!is_log || is_of_gather())
     }
 }
 

@@ -42,10 +42,8 @@ pub struct MachineConfig {
 pub enum Served {
     /// A config of this release.
     Release(String),
-    /// The config that the pool has been given, of the cluster's release.
-    Cluster,
-    /// The pool was not read, or names no config: the cluster's release is assumed.
-    Unnamed,
+    /// The pool has one config, or was not read: that of the cluster's release.
+    Cluster { is_read: bool },
     /// A config that was not read, of a pool that is paused or rolls out another one.
     Unread(String),
 }

@@ -70,6 +70,12 @@ pub struct Machine {
         deserialize_with = "state"
     )]
     pub instance_state: Option<String>,
+    /// The task of vCenter that made the instance, or failed to.
+    #[serde(rename = "status.providerStatus.taskRef")]
+    pub task: Option<String>,
+    /// Of the Cluster API: the cluster that it is of.
+    #[serde(rename = "spec.clusterName")]
+    pub cluster: Option<String>,
     #[serde(rename = "spec.providerID")]
     pub provider_id: Option<String>,
     /// Type and address.

@@ -6,12 +6,15 @@ use super::metadata::{Condition, Metadata, condition, conditions};
 use super::names::normal;
 use super::request_name::{NODE_USER, Subject};
 use crate::lenient::Raw;
-use crate::text::printable;
+use crate::text::{is_dns_name, printable};
 use serde::Deserialize;
 
 /// Who asks for the certificate of a machine that is no Node yet.
 const BOOTSTRAPPER: &str =
     "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
+
+/// The longest name of a request or a Node.
+const MAX_NAME: usize = 253;
 
 /// A CertificateSigningRequest of a node.
 #[derive(Debug, Default)]
@@ -24,7 +27,8 @@ pub struct CertificateRequest {
     /// The machine's first request; a Node asks under its own name.
     pub is_first: bool,
     /// Its user, organization and common name are those of a node's request: of a first one the
-    /// bootstrapper, else the node itself.
+    /// bootstrapper, else the node itself. Its own name and the node's are names of DNS: whoever asks
+    /// chooses them, and the API server takes any for a request.
     pub is_as_a_nodes: bool,
     pub is_approved: bool,
     pub is_signed: bool,
@@ -73,8 +77,12 @@ impl CertificateRequest {
         let is_own = own.as_ref().map_or(username == BOOTSTRAPPER, |own| {
             subject.node.as_ref() == Some(own)
         });
-        let is_as_a_nodes = subject.is_a_nodes && is_own;
         let node = own.or(subject.node);
+        let is_named = is_dns_name(&metadata.name, MAX_NAME)
+            && node
+                .as_deref()
+                .is_some_and(|node| is_dns_name(node, MAX_NAME));
+        let is_as_a_nodes = subject.is_a_nodes && is_own && is_named;
         let denied = condition(&conditions, "Denied").or_else(|| condition(&conditions, "Failed"));
         let certificate = object.certificate.map(|Raw(text)| text);
         (!metadata.name.is_empty()).then(|| Self {

@@ -18,7 +18,6 @@ pub fn commands(purpose: Purpose) -> String {
         script += &kind.gather();
     }
     script += include_str!("user-data.sh");
-    script += include_str!("served-configs.sh");
     let mut more = String::new();
     if purpose == Purpose::Nodes {
         more += include_str!("gather-nodes.sh");

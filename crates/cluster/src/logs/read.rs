@@ -79,6 +79,10 @@ impl Cluster {
                 undated.insert((month, day));
                 year(now, month, day)
             });
+            if let Some(at) = at {
+                let (first, last) = self.approver_log.unwrap_or((at, at));
+                self.approver_log = Some((first.min(at), last.max(at)));
+            }
             if let Some((name, why)) = refusal(&line)
                 && (self.refusals.len() < MAX_REFUSALS || self.refusals.contains_key(name))
             {

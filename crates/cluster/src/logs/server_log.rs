@@ -172,9 +172,10 @@ impl ServerLogs {
         ends?.into_iter().min()
     }
 
-    /// The logs of the cluster's own servers.
+    /// The logs of the cluster's own servers. One without a line that is understood is none.
     pub fn servers(&self) -> impl Iterator<Item = &Source> {
-        self.sources.iter().filter(|source| !source.is_bootstrap)
+        let own = self.sources.iter().filter(|source| !source.is_bootstrap);
+        own.filter(|source| source.first.is_some())
     }
 
     /// The last line of all.

@@ -57,7 +57,7 @@ pub(crate) fn explained(judged: Judged, at: &At) -> Judged {
     }
 }
 
-const READ_CONFIG: &str = "gather what its pool serves to new nodes with the script that `oc skewguard audit --print-commands` prints (--from)";
+const READ_CONFIG: &str = "read the MachineConfig that its pool serves to new nodes: what `oc get machineconfigs -o json` prints (--from)";
 
 /// The verdict on a known version; of an unknown one says why it is unknown, for which a claim may be the reason.
 pub(crate) fn by_what_is_known(

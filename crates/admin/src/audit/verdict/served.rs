@@ -36,8 +36,8 @@ impl At {
             Served::Release(release) if Some(&release) != own => {
                 of(Some(&release), ReleaseBy::Pool)
             }
-            Served::Release(_) | Served::Cluster => of(own, ReleaseBy::Cluster),
-            Served::Unnamed => of(own, ReleaseBy::PoolUnread),
+            Served::Release(_) | Served::Cluster { is_read: true } => of(own, ReleaseBy::Cluster),
+            Served::Cluster { is_read: false } => of(own, ReleaseBy::PoolUnread),
             Served::Unread(config) => Self {
                 unread: Some(config),
                 ..of(None, ReleaseBy::Pool)

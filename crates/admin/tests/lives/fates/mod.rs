@@ -8,6 +8,7 @@ mod instance;
 mod karpenter;
 mod names;
 mod nodes;
+mod reported;
 mod requests;
 mod tls;
 mod without;
@@ -28,10 +29,12 @@ pub(super) fn of(world: World) -> Vec<Fate> {
             checks::ALL,
             claims::ALL,
             karpenter::ALL,
+            reported::ALL,
         ]
         .concat(),
         World::Hosts => [
             instance::HOSTS,
+            reported::HOSTS,
             requests::ALL,
             names::ALL,
             nodes::ALL,

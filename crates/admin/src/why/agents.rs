@@ -1,0 +1,88 @@
+//! Agents of an assisted installer that are not installed (pure).
+
+use super::case::Case;
+use super::cause::Cause;
+use super::failures::{Failure, FailureKind};
+use super::finding::{Finding, sentence};
+use super::ground::Counter;
+use super::instance::no_instance;
+use skewguard_cluster::kinds::agent::Agent;
+
+impl Case<'_> {
+    pub(super) fn agent_instance(&mut self, agent: &Agent) -> Result<String, Finding> {
+        let name = self.name;
+        let state = match &*agent.state {
+            "" => "unknown",
+            state => state,
+        };
+        let info = agent.state_info.as_deref().unwrap_or_default();
+        let progress = agent.progress.as_deref().unwrap_or_default();
+        let source = self.field("status.debugInfo and status.progress");
+        let text = format!("{state} {progress}: {info}");
+        self.see(&source, None, text.trim_end_matches([':', ' ']));
+        let is_past_write = matches!(
+            progress,
+            "Rebooting" | "Configuring" | "Waiting for ignition" | "Joined" | "Done"
+        );
+        let waits_for_user = state.ends_with("-pending-user-action");
+        if is_past_write && !waits_for_user && state != "error" {
+            return Ok(format!("agent {state}, {progress}"));
+        }
+        let at = match progress {
+            "" => state.to_owned(),
+            progress => format!("{state}, {progress}"),
+        };
+        let bad = agent.conditions.iter().find(|condition| {
+            matches!(
+                &*condition.kind,
+                "SpecSynced" | "Connected" | "RequirementsMet" | "Validated"
+            ) && condition.status == "False"
+        });
+        let bad = bad.map_or(String::new(), |bad| {
+            self.see_condition(bad);
+            format!(" {}", sentence(&bad.says()))
+        });
+        let info = match info {
+            "" => ".".to_owned(),
+            info => format!(": {}", sentence(info)),
+        };
+        let does = match waits_for_user {
+            true => "waits for its user",
+            false => "is not installed",
+        };
+        let finding = no_instance(
+            agent_cause(agent, waits_for_user),
+            format!("agent is {at}"),
+            format!("{name} {does}: its Agent is {at}{info}{bad}"),
+        );
+        let finding = finding.says(&at).next(agent_advice(agent, waits_for_user));
+        Err(finding.proved(self, source, &[Counter::Itself]))
+    }
+}
+
+fn agent_cause(agent: &Agent, waits_for_user: bool) -> Cause {
+    let info = agent.state_info.as_deref().unwrap_or_default();
+    let failure = Failure::of_platform(None, info).map(|failure| failure.cause);
+    if waits_for_user && failure == Some(FailureKind::AgentBootsItsIso) {
+        Cause::AgentBootsItsIso
+    } else if agent.is_approved == Some(false) {
+        Cause::AgentNotApproved
+    } else if waits_for_user {
+        Cause::AgentWaitsForUser
+    } else {
+        Cause::AgentNotInstalled
+    }
+}
+
+/// Advice for an agent that does not go on.
+fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
+    match agent_cause(agent, waits_for_user) {
+        Cause::AgentBootsItsIso => "Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again".to_owned(),
+        Cause::AgentNotApproved => format!(
+            "Approve it, if the host is yours: `oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'`",
+            agent.metadata.namespace, agent.metadata.name
+        ),
+        Cause::AgentWaitsForUser => "Do what its Agent says; it then goes on by itself".to_owned(),
+        _ => "Correct what the Agent's conditions name".to_owned(),
+    }
+}

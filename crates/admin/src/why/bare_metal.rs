@@ -1,0 +1,141 @@
+//! BareMetalHosts that are not installed, or do not run (pure).
+
+use super::case::Case;
+use super::cause::Cause;
+use super::failures::{Failure, OTHER};
+use super::finding::{Finding, sentence};
+use super::ground::Counter;
+use super::instance::no_instance;
+use super::moment::span;
+use skewguard_cluster::kinds::host::Host;
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_core::platform::Platform;
+
+impl Case<'_> {
+    /// The hosts of no Machine, in their own words.
+    pub(super) fn free_hosts(&mut self, machine: &Machine) -> String {
+        let mut said = Vec::new();
+        let namespace = &machine.metadata.namespace;
+        let hosts = self.facts.hosts.iter();
+        for host in hosts.filter(|host| host.consumer.is_none()) {
+            if host.metadata.namespace != *namespace {
+                continue;
+            }
+            let full_name = host.metadata.full_name();
+            let words = words(host);
+            let source = format!("BareMetalHost {full_name}, status");
+            self.see(source, host.since().or(host.updated), &words);
+            said.push(format!("host {full_name} is {words}"));
+        }
+        let more = said.len().saturating_sub(3);
+        said.truncate(3);
+        if more > 0 {
+            said.push(format!("{more} more"));
+        }
+        match said.as_slice() {
+            [] => String::new(),
+            said => format!(" Of no Machine: {}", sentence(&said.join("; "))),
+        }
+    }
+
+    /// A host that its operator has not installed, and what keeps it from that.
+    fn not_installed(&self, host: &Host) -> Finding {
+        let (name, full_name) = (self.name, host.metadata.full_name());
+        let since = match (host.since(), host.updated) {
+            (Some(since), _) => format!(" for {}", span(self.now.since(since))),
+            // Its status may have changed in that state, too.
+            (None, Some(at)) => format!(" for at least {}", span(self.now.since(at))),
+            (None, None) => String::new(),
+        };
+        let own = format!("-n {} {}", host.metadata.namespace, host.metadata.name);
+        let (cause, kept, help) = match kept_by(host) {
+            Some(annotation) => (
+                Cause::HostPaused,
+                format!(", and its annotation {annotation} keeps its operator from it"),
+                format!(
+                    "Find out who set the annotation, then take it away: `oc annotate baremetalhosts.metal3.io {own} {annotation}-`"
+                ),
+            ),
+            None => (
+                Cause::HostNotInstalled,
+                String::new(),
+                format!("Look at the host: `oc describe baremetalhosts.metal3.io {own}`"),
+            ),
+        };
+        no_instance(
+            cause,
+            format!("host {full_name} is {}", host.state),
+            format!(
+                "{name} is not installed yet: host {full_name} is {}{since}{kept}.",
+                host.state
+            ),
+        )
+        .says(&host.state)
+        .next(help)
+    }
+
+    pub(super) fn host_instance(&mut self, host: &Host) -> Result<String, Finding> {
+        let (name, full_name) = (self.name, host.metadata.full_name());
+        let mut source = format!("BareMetalHost {full_name}, status.provisioning.state");
+        self.see(&source, host.since().or(host.updated), &host.state);
+        let error = host.error_type.as_ref().map(|kind| {
+            let message = host.error_message.as_deref().unwrap_or_default();
+            let of_error = format!("BareMetalHost {full_name}, status.errorMessage");
+            self.see(&of_error, None, format!("{kind}: {message}"));
+            (of_error, kind, message)
+        });
+        let is_installed = host.is_external || host.state == "provisioned";
+        let finding = match error {
+            // An error of one that is installed is about its management.
+            Some((of_error, kind, message)) if !is_installed => {
+                source = of_error;
+                let failure = Failure::of_platform(Some(Platform::Metal), message);
+                no_instance(
+                    Cause::HostFails,
+                    format!("{kind} of host {full_name}"),
+                    format!(
+                        "{name} is not installed: host {full_name} has {kind}: {}",
+                        sentence(message)
+                    ),
+                )
+                .because(failure)
+                .says(kind)
+                .says(message)
+                .next(failure.map_or(OTHER, |failure| &failure.next))
+                .next("The host is then tried again by itself")
+            }
+            _ if !is_installed => self.not_installed(host),
+            _ if host.is_on == Some(false) => no_instance(
+                Cause::HostIsOff,
+                format!("host {full_name} is off"),
+                format!("{name} is installed, and its host {full_name} is powered off."),
+            )
+            .next(format!(
+                "Set spec.online of BareMetalHost {full_name} to true"
+            )),
+            _ => return Ok(format!("host {full_name}, {}", host.state)),
+        };
+        Err(finding.proved(self, source, &[Counter::Nodes]))
+    }
+}
+
+/// The annotation that keeps a host's operator from it.
+fn kept_by(host: &Host) -> Option<&'static str> {
+    let (paused, detached) = (host.is_paused, host.is_detached);
+    let paused = paused.then_some("baremetalhost.metal3.io/paused");
+    paused.or(detached.then_some("baremetalhost.metal3.io/detached"))
+}
+
+/// The state of a host, and its error if it has one.
+fn words(host: &Host) -> String {
+    let state = match &*host.state {
+        "" => "without a state",
+        state => state,
+    };
+    let error = [&host.error_type, &host.error_message];
+    match error.map(Option::as_deref) {
+        [Some(kind), Some(message)] => format!("{state}, {kind}: {message}"),
+        [Some(kind), None] => format!("{state}, {kind}"),
+        [None, _] => state.to_owned(),
+    }
+}
