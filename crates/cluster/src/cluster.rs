@@ -173,6 +173,8 @@ pub struct Cluster {
     pub servers_not_ready: BTreeMap<String, String>,
     /// The pods of the machine-approver.
     pub approvers: BTreeSet<String>,
+    /// Pods whose containers do not come up, by their Node and their name, and why.
+    pub failing_pods: BTreeMap<(String, String), String>,
     /// Namespaces and names of the pods of HyperShift's ignition servers.
     pub ignition_pods: BTreeSet<(String, String)>,
     /// Logs of the machine-config-server.

@@ -16,6 +16,7 @@ pub(crate) enum Cause {
     AnswerLost,
     AuthorityExpired,
     AutoscalerLoop,
+    BeingDeleted,
     BootstrapAnswers,
     CannotBeToldApart,
     CertificateNotSigned,

@@ -172,6 +172,9 @@ fn find(case: &mut Case<'_>) -> Finding {
         | Subject::Request(_)
         | Subject::Node(_) => {}
     }
+    if let Some(finding) = case.of_deletion() {
+        return finding;
+    }
     let instance = case.instance();
     if let Ok(text) = &instance {
         case.reach(At::Instance, text);

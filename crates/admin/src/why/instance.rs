@@ -252,10 +252,16 @@ impl<'a> Case<'a> {
         let authority = machine.authority.as_deref().unwrap_or_default();
         if !machine.is_of_cluster_api() && authority == "ClusterAPI" {
             self.unseen("its copy of the Cluster API, which counts: Machine of cluster.x-k8s.io in openshift-cluster-api");
+            let kept = condition(&machine.conditions, "Synchronized");
+            let kept = kept.filter(|kept| kept.status == "False");
+            let kept = kept.map_or(String::new(), |kept| {
+                self.see_condition(kept);
+                format!(" The two are not the same: {}", sentence(&kept.says()))
+            });
             return Some(no_instance(Cause::OtherCopyCounts,
                 "the other copy counts",
                 format!(
-                    "{name} has no instance: its other copy counts, of the Cluster API (authoritativeAPI), and was not read."
+                    "{name} has no instance: its other copy counts, of the Cluster API (authoritativeAPI), and was not read.{kept}"
                 ),
             )
             .next("Look at the copy that counts: `oc get machines.cluster.x-k8s.io -n openshift-cluster-api`"));

@@ -8,7 +8,7 @@ use super::moment::span;
 use super::taken_name::RENEWALS;
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::metadata::{Condition, Metadata};
 use skewguard_cluster::kinds::names::normal;
 use skewguard_cluster::kinds::node::{Node, UNINITIALIZED};
 use skewguard_cluster::kinds::request::CertificateRequest;
@@ -103,6 +103,34 @@ impl<'a> Case<'a> {
             self.approver_said(request);
         }
         waiting.len()
+    }
+
+    /// A Machine that is being deleted and has no Node: it waits for none.
+    pub(super) fn of_deletion(&mut self) -> Option<Finding> {
+        let machine = self.machine.filter(|machine| machine.is_deleting)?;
+        if self.node.is_some() {
+            return None;
+        }
+        let Metadata {
+            namespace, name, ..
+        } = &machine.metadata;
+        let kind = match machine.is_of_cluster_api() {
+            true => "machines.cluster.x-k8s.io",
+            false => "machines.machine.openshift.io",
+        };
+        let source = self.field("metadata.deletionTimestamp");
+        self.see(&source, None, "set");
+        let finding = Finding::new(
+            Stage::Unknown,
+            Cause::BeingDeleted,
+            "it is being deleted",
+            format!("{} is being deleted, and waits for no Node.", self.name),
+        )
+        .at(At::Node)
+        .next(format!(
+            "Look what its deletion waits for: `oc describe {kind} -n {namespace} {name}`"
+        ));
+        Some(finding.proved(self, source, &[Counter::Itself]))
     }
 
     fn joined(&mut self, node: &Node, which: &str, serving: usize) -> Finding {
@@ -226,8 +254,39 @@ impl<'a> Case<'a> {
             )),
             None => finding,
         };
+        let finding = self.with_lacks(node, finding);
+        let finding = self.with_pods(own, finding);
         self.with_request(node, finding)
             .next(format!("Look at the Node: `oc describe node {own}`"))
+    }
+
+    /// Adds what its Node says that it lacks.
+    fn with_lacks(&mut self, node: &Node, mut finding: Finding) -> Finding {
+        for lack in &node.lacks {
+            self.see_condition_of(&format!("Node {}", node.metadata.name), lack);
+            let since = lack
+                .since()
+                .map_or(String::new(), |at| format!(" since {at}"));
+            finding = finding.next(format!(
+                "A possible cause: it has {}{since}: {}",
+                lack.kind, lack.message
+            ));
+        }
+        finding
+    }
+
+    /// Adds the pods of its Node that do not come up.
+    fn with_pods(&mut self, own: &str, mut finding: Finding) -> Finding {
+        let pods = self.facts.failing_pods.iter();
+        let pods = pods.filter(|((node, _), _)| node == own).take(3);
+        for ((_, pod), why) in pods {
+            self.see(format!("Pod {pod}"), None, why);
+            let (namespace, name) = pod.split_once('/').unwrap_or(("default", pod));
+            finding = finding.next(format!(
+                "A possible cause: its Pod {name} does not come up ({why}): `oc logs -n {namespace} {name} --all-containers --previous`"
+            ));
+        }
+        finding
     }
 
     /// The last request by which the kubelet of a silent Node asks for a certificate again.

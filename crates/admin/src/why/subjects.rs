@@ -8,6 +8,7 @@ use super::way::YOUNG;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::node::Node;
 
 /// The subjects that wait.
 #[derive(Default)]
@@ -113,10 +114,22 @@ fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
             machine.is_failed()
                 || ready.is_some_and(|ready| !ready.is_true())
                 || node.is_uninitialized() && !is_new
+                || waits_to_serve(index, node)
         }
         // The Nodes of a NodePool's machines are in another cluster.
         None => machine.is_failed() || index.ground.has_nodes && !index.is_elsewhere(machine),
     }
+}
+
+/// Tells if the last request for the certificate that a Node serves with has waited for long.
+fn waits_to_serve(index: &Index<'_>, node: &Node) -> bool {
+    let own = node.metadata.name.to_ascii_lowercase();
+    let requests = index.links.requests.get(&*own);
+    let serving = requests.into_iter().flatten().filter(|one| !one.is_client);
+    let last = serving.max_by_key(|one| one.metadata.created);
+    last.filter(|one| one.is_pending())
+        .and_then(|one| one.metadata.created)
+        .is_some_and(|at| index.now.since(at) >= YOUNG)
 }
 
 /// The requests of nobody that no explanation has named, and how many of them are young. That a Node is

@@ -7,6 +7,7 @@ mod clouds;
 mod gather;
 mod hosted;
 mod input;
+mod joined;
 mod live;
 mod many;
 mod others;

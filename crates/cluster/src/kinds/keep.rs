@@ -178,9 +178,14 @@ pub fn keep_conditions(all: &mut Cluster, kind: &str, object: &Value) -> Vec<Str
     Vec::new()
 }
 
+/// The most pods that are kept because they fail.
+const MAX_FAILING: usize = 1_000;
+
 #[derive(Default, Deserialize)]
 struct Pod {
     metadata: Metadata,
+    #[serde(rename = "spec.nodeName")]
+    node: Option<String>,
     #[serde(rename = "status.containerStatuses")]
     containers: Vec<Container>,
 }
@@ -199,6 +204,12 @@ struct Container {
 }
 
 impl Container {
+    /// The reason why it does not come up; `None` where it may still do.
+    fn fails(&self) -> Option<String> {
+        let fails = |why: &&String| why.ends_with("BackOff") || why.ends_with("Error");
+        self.stopped.as_ref().filter(fails).cloned()
+    }
+
     /// The reason why it is not ready; `None` where it is, or does not say so.
     fn why_not_ready(&self) -> Option<String> {
         let why = || self.stopped.clone();
@@ -210,8 +221,17 @@ impl Container {
 fn pod(all: &mut Cluster, object: &Value) -> Vec<String> {
     let Pod {
         metadata,
+        node,
         containers,
     } = lenient::known(object);
+    let fails = containers.iter().find_map(Container::fails);
+    if let Some((node, why)) = node
+        .zip(fails)
+        .filter(|_| all.failing_pods.len() < MAX_FAILING)
+        && all.purpose == Purpose::Nodes
+    {
+        all.failing_pods.insert((node, metadata.full_name()), why);
+    }
     let Metadata {
         namespace, name, ..
     } = metadata;

@@ -40,6 +40,8 @@ pub struct Node {
     pub addresses: Vec<IpAddr>,
     /// Absent where only its metadata was read.
     pub ready: Option<Box<Condition>>,
+    /// Conditions that say what it lacks.
+    pub lacks: Vec<Condition>,
     pub taints: Vec<String>,
     /// The Machine Config Daemon's state and reason.
     pub daemon: Option<(String, String)>,
@@ -52,6 +54,14 @@ pub struct Node {
     /// When it told of itself last; absent where its kubelet went silent.
     pub heartbeat: Option<Moment>,
 }
+
+/// Conditions of a Node that are true where it lacks something.
+const LACKS: [&str; 4] = [
+    "DiskPressure",
+    "MemoryPressure",
+    "PIDPressure",
+    "NetworkUnavailable",
+];
 
 /// The taint of a Node until its cloud controller manager has looked at it.
 pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
@@ -174,6 +184,10 @@ impl From<NodeObject> for Node {
             provider_id: object.provider_id,
             addresses: object.addresses,
             ready: condition(&conditions, "Ready").cloned().map(Box::new),
+            lacks: (conditions.iter())
+                .filter(|one| one.is_true() && LACKS.contains(&&*one.kind))
+                .cloned()
+                .collect(),
             taints: (object.taints.into_iter().take(MAX_TAINTS))
                 .filter_map(|taint| taint.key)
                 .collect(),
@@ -211,6 +225,7 @@ impl Node {
     /// Leaves out what says whether it is ready.
     pub fn without_details(mut self) -> Self {
         (self.ready, self.daemon, self.taints) = (None, None, Vec::new());
+        self.lacks = Vec::new();
         self
     }
 
