@@ -223,15 +223,49 @@ fn the_ways_steps_say_what_each_hop_says() {
         let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Warn", "limits": limits });
         std::fs::write(&file, policy.to_string()).unwrap();
         let named = ["--policy", file.to_str().unwrap()];
-        agree(&sets, if limits.is_null() { &[] } else { &named });
+        let named: &[&str] = if limits.is_null() { &[] } else { &named };
+        let (steps, refused) = agree(&items("4.18.20", &sets), named);
+        assert_remedies(&steps.iter().collect::<Vec<_>>(), &refused);
+        let mut clouds = items("4.18.20", &[]);
+        let providers = AMIS.map(in_virginia).into_iter();
+        let providers = providers.chain(ON_GCP.map(|name| super::real::gcp(&format!("projects/rhcos-cloud/global/images/{name}"))));
+        clouds.extend(providers.enumerate().map(|(n, provider)| super::real::machine_set(&format!("c{n}"), &provider)));
+        let _ = agree(&clouds, named);
     }
+}
+
+/// AMIs of us-east-1: 4.3, 4.5, 4.8, 4.12, 4.14, 4.17, RHEL 9.6.
+const AMIS: [&str; 7] = [
+    "ami-0977ca1ccf6948db9",
+    "ami-08f17f5bd2210c9fa",
+    "ami-06e6531aef9359b1e",
+    "ami-0b9c602d07818c309",
+    "ami-0e8b36c7affdb2e40",
+    "ami-0463e565b20b32acf",
+    "ami-015c3d8cbbc8f493d",
+];
+
+const ON_GCP: [&str; 4] = [
+    "rhcos-46-82-202009222340-0-gcp-x86-64",
+    "rhcos-412-86-202303211731-0-gcp-x86-64",
+    "rhcos-414-92-202309201615-0-gcp-x86-64",
+    "rhcos-9-8-20260403-0-gcp-x86-64",
+];
+
+fn in_virginia(ami: &str) -> Value {
+    let mut provider = super::real::aws(ami);
+    provider["placement"] = json!({ "availabilityZone": "us-east-1a", "region": "us-east-1" });
+    provider
 }
 
 const HOPS: [&str; 6] = ["4.18", "4.19", "4.20", "4.21", "4.22", "5.0"];
 
-fn agree(sets: &[(&str, &str)], policy: &[&str]) {
-    let items = items("4.18.20", sets);
-    let refused = |items: &[Value], hop: &str| -> Vec<String> {
+/// The steps, and what is refused of some objects at a hop.
+fn agree<'a>(
+    items: &[Value],
+    policy: &'a [&str],
+) -> (Vec<Value>, impl Fn(&[Value], &str) -> Vec<String> + use<'a>) {
+    let refused = move |items: &[Value], hop: &str| -> Vec<String> {
         let (out, err, _) = of(items, &[policy, &["--target", hop, "-o", "json"]].concat());
         let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
         let sets = found["sets"].as_array().unwrap().iter();
@@ -240,10 +274,11 @@ fn agree(sets: &[(&str, &str)], policy: &[&str]) {
             .map(|set| set["name"].as_str().unwrap().to_owned())
             .collect()
     };
-    let hops = HOPS.map(|hop| (hop, refused(&items, hop)));
-    let path = path_of(&items, "5.0", policy);
-    let steps: Vec<&Value> = path["steps"].as_array().unwrap().iter().collect();
-    for (name, _) in sets {
+    let hops = HOPS.map(|hop| (hop, refused(items, hop)));
+    let path = path_of(items, "5.0", policy);
+    let steps = path["steps"].as_array().unwrap().clone();
+    let sets = items.iter().filter(|item| item["kind"] == "MachineSet");
+    for name in sets.map(|set| set["metadata"]["name"].as_str().unwrap()) {
         let subject = format!("MachineSet openshift-machine-api/{name}");
         let own = steps
             .iter()
@@ -261,7 +296,7 @@ fn agree(sets: &[(&str, &str)], policy: &[&str]) {
             .collect();
         assert_eq!(own, first, "{name} {policy:?} {hops:?}");
     }
-    assert_remedies(&steps, &refused);
+    (steps, refused)
 }
 
 /// Each image that is offered passes at every hop from which on it may be set.
