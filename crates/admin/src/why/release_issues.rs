@@ -56,7 +56,7 @@ impl Case<'_> {
             let operator = issue.operator.as_ref();
             issue.stages.contains(&stage)
                 && issue.platforms.iter().any(|own| own == platform)
-                && operator.is_none_or(|operator| operators.contains_key(operator))
+                && operator.is_none_or(|own| operators.is_empty() || operators.contains_key(own))
         };
         let release = self.facts.release.as_deref().unwrap_or_default();
         let says = |issue: &Issue| {

@@ -5,7 +5,7 @@ use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::first_boot::SERVERS;
 use super::ground::Counter;
-use super::ignition_specs::{Spec, images_of_agent, of_agent, of_image};
+use super::ignition_specs::{Spec, cannot_read, images_of_agent, of_agent, of_image};
 use super::moment::{CLOCKS, Moment, span};
 use super::request_step::{SERVER_LOG, Seen, Silence};
 use super::server_line::FailureKind;
@@ -335,9 +335,8 @@ impl Case<'_> {
     fn possible_image(&mut self) -> Option<String> {
         let judged = self.judged?;
         let (set, version) = (judged.short_name(), judged.sure_version());
-        let ignition = version.and_then(|version| of_image(&ImageVersion::parse(version)));
         let is_of_spec_2 =
-            ignition.is_some_and(|ignition| ignition.can_read(USER_DATA) == Some(false));
+            version.is_some_and(|version| cannot_read(&ImageVersion::parse(version), USER_DATA));
         // An estimate is of the release with which the set was made.
         let release = self.facts.release.as_deref().unwrap_or_default();
         let is_earlier = judged.estimate.as_ref().is_some_and(|estimate| {
