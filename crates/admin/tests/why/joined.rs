@@ -60,7 +60,10 @@ fn a_node_that_is_not_ready_is_told_with_its_pods() {
          "status": {"containerStatuses": [{"name": "multus", "ready": false, "state": {"waiting": {"reason": "ContainerCreating"}}}]}},
         {"metadata": {"name": "ovnkube-node-4h4h4", "namespace": "openshift-ovn-kubernetes"}, "spec": {"nodeName": "ip-10-0-16-20.ec2.internal"},
          "status": {"containerStatuses": [{"name": "ovnkube-controller", "ready": false, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}}]}"#;
-    std::fs::write(gather.dir.path().join("pods.json"), pods).unwrap();
+    let folder = "namespaces/openshift-ovn-kubernetes/core";
+    let folder = gather.dir.path().join(folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("pods.yaml"), pods).unwrap();
     let report = gather.json();
     assert_eq!(
         next(&report),

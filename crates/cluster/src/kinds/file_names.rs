@@ -5,6 +5,13 @@ use super::kind::{Kind, Purpose};
 use super::kind_table::{MAKERS, asked_for};
 use std::path::Path;
 
+/// The namespaces of a node's network: without their pods it is not Ready.
+const NETWORKS: [&str; 3] = [
+    "openshift-multus",
+    "openshift-ovn-kubernetes",
+    "openshift-sdn",
+];
+
 /// Tells whether a file of this path may have objects of a kind of this name, for what says why a machine
 /// is no Node: those of some kinds are read in some namespaces alone.
 pub fn is_in_file(path: &Path, kind: &str) -> bool {
@@ -17,7 +24,9 @@ pub fn is_in_file(path: &Path, kind: &str) -> bool {
         all.any(|row| namespace.is_some_and(|name| row.namespaces.contains(&name)))
     };
     let mut own = rows().filter(|row| row.kind == kind);
+    let is_of_network = || namespace.is_some_and(|name| NETWORKS.contains(&name));
     own.any(|row| !is_namespaced(&row) || namespace.is_none() || is_near())
+        || kind == "Pod" && is_of_network()
 }
 
 /// Tells whether a file of this path has objects of these kinds, as `oc adm inspect` and the printed
