@@ -218,8 +218,9 @@ fn keep_kind(
                 return Ok(Vec::new());
             }
             all.foreign += 1;
-            all.not_understood
-                .extend(maker_not_understood(group, kind, object));
+            let maker = maker_not_understood(group, kind, object);
+            let wrapped = || wrapped(kind, object);
+            all.not_understood.extend(maker.or_else(wrapped));
             return Ok(Vec::new());
         }
     };
@@ -257,6 +258,28 @@ fn maker_not_understood(group: &str, kind: &str, object: &Value) -> Option<Unrea
         makes_nodes: true,
         ..Unread::of(kind, object, why)
     })
+}
+
+/// A set that is within an object of another kind, such as a List in a List, a Template, a Policy or a ManifestWork.
+fn wrapped(kind: &str, object: &Value) -> Option<Unread> {
+    fn find(value: &Value, is_inner: bool) -> Option<&Value> {
+        let text = |name| value.get(name).and_then(Value::as_str).unwrap_or_default();
+        let kind = text("kind");
+        let is_set = !kind.is_empty() && kind_table::is_of_sets((group(text("apiVersion")), kind));
+        if is_inner && is_set && value.get("spec").is_some() {
+            return Some(value);
+        }
+        match value {
+            Value::Array(items) => items.iter().find_map(|item| find(item, true)),
+            Value::Object(fields) => fields.values().find_map(|field| find(field, true)),
+            _ => None,
+        }
+    }
+    let set = find(object, false)?;
+    let inner = set.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let within = Unread::of(kind, object, "").what;
+    let why = format!("it is within {within}: name what is in it, as objects of their own");
+    Some(Unread::of(inner, set, why).hiding_sets(true))
 }
 
 pub fn no_json(error: serde_json::Error) -> String {

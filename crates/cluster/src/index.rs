@@ -188,6 +188,12 @@ impl<'a> Index<'a> {
         machine.node.is_some() || self.node_of(machine).is_some()
     }
 
+    /// The name of a Machine's Node, where that one was not read.
+    pub fn node_not_read<'m>(&self, machine: &'m Machine) -> Option<&'m str> {
+        let named = machine.node.as_deref()?;
+        self.node_of(machine).is_none().then_some(named)
+    }
+
     /// The Machine of a Node.
     pub fn machine_of(&self, node: &Node) -> Option<&'a Machine> {
         self.machines.get(&*node.metadata.name).copied()

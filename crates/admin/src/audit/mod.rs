@@ -104,7 +104,7 @@ pub(crate) fn audit(
         joined: births::joined(&lookup),
         provisioned: provisioned(&lookup.index, objects),
         now: objects.clock().map(Moment::text),
-        unread: all_unread(objects, unread),
+        unread: all_unread(&lookup, unread),
         warnings,
         policy_differs_from_operator,
         since: None,
@@ -114,10 +114,14 @@ pub(crate) fn audit(
 }
 
 /// What could not be read, what was not understood, and what is missing.
-fn all_unread(objects: &Objects, mut unread: Vec<Unread>) -> Vec<Unread> {
-    let not_understood = objects.not_understood.iter().take(MAX_NOT_UNDERSTOOD);
+fn all_unread(lookup: &Lookup<'_>, mut unread: Vec<Unread>) -> Vec<Unread> {
+    let not_understood = lookup
+        .objects
+        .not_understood
+        .iter()
+        .take(MAX_NOT_UNDERSTOOD);
     unread.extend(not_understood.cloned());
-    let missing = missing::missing(objects).into_iter();
+    let missing = missing::missing(lookup).into_iter();
     unread.extend(missing.take(MAX_NOT_UNDERSTOOD));
     unread
 }
@@ -278,7 +282,8 @@ fn left_out(objects: &Objects) -> Vec<String> {
     let nodes = |is: fn(&&Node) -> bool| objects.other_nodes.iter().filter(is).count();
     let counts = [
         (
-            objects.windows_sets.len(),
+            objects.windows_sets.len()
+                + (objects.node_pools.iter().filter(|pool| pool.is_windows)).count(),
             [
                 "set of Windows machines is left out: it has no boot image of the cluster's",
                 "sets of Windows machines are left out: they have no boot image of the cluster's",

@@ -125,7 +125,7 @@ fn set(version: Option<&str>, uid: &str, template: &str) -> Value {
     let mut set = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet",
         "metadata": { "name": "w", "namespace": "openshift-machine-api", "uid": uid },
         "spec": { "replicas": 1, "template": { "spec": { "providerSpec": { "value":
-            { "kind": "VSphereMachineProviderSpec", "template": template, "userDataSecret": { "name": "worker-user-data" } } } } } } });
+            { "kind": "OpenstackProviderSpec", "image": template, "userDataSecret": { "name": "worker-user-data" } } } } } } });
     if let Some(version) = version {
         set["metadata"]["resourceVersion"] = json!(version);
     }

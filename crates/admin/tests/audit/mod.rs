@@ -1,6 +1,7 @@
 //! `oc skewguard audit`, as a whole: on what `oc get -o json` prints of clusters of every platform, on
 //! what is broken, and (`served`) on an API server.
 
+mod absence;
 mod architectures;
 mod auditor;
 mod bad_input;
@@ -22,6 +23,7 @@ mod known_facts;
 mod kubeconfigs;
 mod login;
 mod makers;
+mod not_read;
 mod operator;
 mod output;
 mod path;

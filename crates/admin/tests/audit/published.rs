@@ -1,7 +1,7 @@
 //! Images that openshift/installer has published: known without anything of ours in the cluster, and
 //! the remedy where the cluster names none. And what counts more than what.
 
-use super::real::{audited, aws, gcp, joined, list, machine_set, real};
+use super::real::{audited, aws, gcp, joined, list, machine_set, nothing_is_kept, real};
 use super::{audit_text, case, run};
 use serde_json::{Value, json};
 use skewguard_admin::cli::Exit;
@@ -307,7 +307,7 @@ fn nodes_do_not_overrule_what_was_published() {
         ("416.94.202410211619-0", "Node"),
         ("412.86.202301311551-0", "ImageName"),
     ] {
-        let items = [machine_set("s", &provider)]
+        let items = [machine_set("s", &provider), nothing_is_kept()]
             .into_iter()
             .chain(joined("s", &provider, label));
         let (found, _) = audited(items, &[]);

@@ -52,6 +52,13 @@ pub(super) fn list(items: impl IntoIterator<Item = Value>) -> String {
     json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string()
 }
 
+/// A MachineConfiguration whose operator keeps no image: on vSphere it could keep any.
+pub(super) fn nothing_is_kept() -> Value {
+    let manager = json!({ "apiGroup": "machine.openshift.io", "resource": "machinesets", "selection": { "mode": "None" } });
+    json!({ "apiVersion": "operator.openshift.io/v1", "kind": "MachineConfiguration", "metadata": { "name": "cluster" },
+        "status": { "managedBootImagesStatus": { "machineManagers": [manager] } } })
+}
+
 pub(super) fn audited(items: impl IntoIterator<Item = Value>, more: &[&str]) -> (Value, Exit) {
     let (out, err, exit) = audit_text(&list(items), &[&["--output", "json"], more].concat());
     (
@@ -182,7 +189,7 @@ fn a_name_that_says_a_release_alone_is_not_enough() {
         let [policy, objects] = ["policy.json", "objects.json"].map(|name| dir.path().join(name));
         let text = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Warn", "limits": [limit] });
         std::fs::write(&policy, text.to_string()).unwrap();
-        std::fs::write(&objects, template(name).to_string()).unwrap();
+        std::fs::write(&objects, list([template(name), nothing_is_kept()])).unwrap();
         let [policy, objects] = [&policy, &objects].map(|path| path.to_str().unwrap());
         audit(&["--policy", policy, "--from", objects, "--output", "json"])
     };

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use tar::EntryType;
 
@@ -113,7 +113,25 @@ impl<R: Read> Read for Bounded<R> {
 pub struct Member<'a> {
     pub path: PathBuf,
     pub is_link: bool,
+    /// A link to what may be a folder, and is not in the archive.
+    pub leads_out: bool,
     pub content: &'a mut dyn Read,
+}
+
+/// Tells whether a link leads out of its archive, to what has no ending.
+fn leads_out(link: &Path, to: &[u8]) -> bool {
+    let to = String::from_utf8_lossy(to);
+    let to = Path::new(&*to);
+    let depth = |depth: Option<usize>, part: Component<'_>| match part {
+        Component::ParentDir => depth?.checked_sub(1),
+        Component::Normal(_) => Some(depth? + 1),
+        Component::CurDir => depth,
+        Component::RootDir | Component::Prefix(_) => None,
+    };
+    let folder = link.parent().into_iter().flat_map(Path::components);
+    let folder = folder.filter(|part| matches!(part, Component::Normal(_)));
+    let end = folder.chain(to.components()).fold(Some(0), depth);
+    to.extension().is_none() && end.is_none()
 }
 
 /// Shows each file and link of a tar archive to `take`, until its end.
@@ -157,10 +175,15 @@ pub fn members(
             }
             EntryType::Regular | EntryType::Continuous | EntryType::Link | EntryType::Symlink => {
                 let short = || String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-                let path = long_name.take().unwrap_or_else(short).into();
+                let path: PathBuf = long_name.take().unwrap_or_else(short).into();
+                let link = entry
+                    .link_name_bytes()
+                    .filter(|_| kind == EntryType::Symlink);
+                let leads_out = link.is_some_and(|to| leads_out(&path, &to));
                 take(Member {
                     path,
                     is_link: matches!(kind, EntryType::Link | EntryType::Symlink),
+                    leads_out,
                     content: &mut entry,
                 });
             }

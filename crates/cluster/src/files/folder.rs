@@ -21,16 +21,22 @@ pub struct Found {
     pub files: Vec<PathBuf>,
     /// Files without an ending, or with `.txt`.
     pub unnamed: Vec<PathBuf>,
-    /// Links with such names. They are not followed: they may lead out, or round and round.
+    /// Links with such names, and to other folders. They are not followed: they may lead out, or round and round.
     pub links: Vec<PathBuf>,
     /// Folders that cannot be read.
     pub unread: Vec<(PathBuf, Error)>,
 }
 
+/// Tells whether a linked folder may have what is not read with this folder.
+fn leads_out(link: &Path, root: &Path) -> bool {
+    let ends = fs::canonicalize(link).and_then(|to| Ok((to, fs::canonicalize(root)?)));
+    ends.is_ok_and(|(to, root)| !to.starts_with(root))
+}
+
 /// All files in a folder that may have objects.
-pub fn files(folder: &Path, is_log: &dyn Fn(&Path) -> bool) -> Result<Found, Error> {
+pub fn files(root: &Path, is_log: &dyn Fn(&Path) -> bool) -> Result<Found, Error> {
     let mut found = Found::default();
-    let mut folders = vec![(folder.to_owned(), 0)];
+    let mut folders = vec![(root.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
         let entries = match fs::read_dir(&folder) {
             Err(error) if depth > 0 => {
@@ -47,6 +53,10 @@ pub fn files(folder: &Path, is_log: &dyn Fn(&Path) -> bool) -> Result<Found, Err
                     return Err(Error::other("has too many folders within folders"));
                 }
                 folders.push((path, depth + 1));
+            } else if kind.is_symlink() && path.is_dir() {
+                if leads_out(&path, root) {
+                    found.links.push(path);
+                }
             } else if may_have_objects(&path) || is_log(&path) {
                 match kind {
                     _ if kind.is_file() => found.files.push(path),

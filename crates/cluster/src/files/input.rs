@@ -305,7 +305,9 @@ impl InputReader<'_> {
         let max = self.limits.members;
         let mut take = |member: Member<'_>| {
             let may_be = archive::may_have_objects(&member.path) || self.is_log(&member.path);
-            if !may_be && (member.is_link || !archive::is_unnamed(&member.path)) {
+            if !(may_be || member.leads_out)
+                && (member.is_link || !archive::is_unnamed(&member.path))
+            {
                 return;
             }
             if archive::is_of_insights(&member.path) {
@@ -319,7 +321,7 @@ impl InputReader<'_> {
                     .place
                     .join(member.path.strip_prefix("/").unwrap_or(&member.path)),
             };
-            if !may_be {
+            if !(may_be || member.leads_out) {
                 return self.unnamed(file.shown, member.content);
             }
             let inner = Source {

@@ -1,6 +1,6 @@
 //! The image that a spec names (pure), by [`super::platforms`].
 
-use super::fields::{str_at, text_at};
+use super::fields::{digest_of_hidden, shown, str_at, text_at};
 use super::platforms::audit_row;
 use super::site::Site;
 use crate::platform::Platform;
@@ -72,6 +72,8 @@ pub enum WhyNot {
     Unlabelled,
     /// The Machine Config Operator puts images into the template, under its name.
     Swapped,
+    /// The same, if what was not read says so.
+    MayBeSwapped,
 }
 
 impl WhyNot {
@@ -83,6 +85,7 @@ impl WhyNot {
                 | Self::DomainUnread
                 | Self::ProvisioningUnread
                 | Self::NodeClassUnread
+                | Self::MayBeSwapped
         )
     }
 }
@@ -120,10 +123,12 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
             ..Image::default()
         };
     };
-    let (field, value) = audit_row(platform).read(kind, spec);
+    let (field, written) = audit_row(platform).read(kind, spec);
+    let value = written.as_deref().map(shown);
     let offer = (platform == Platform::Azure).then(|| azure_offer(value.as_deref()));
     let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
-    let site = Site::of(platform, value.as_deref(), spec);
+    let mut site = Site::of(platform, value.as_deref(), spec);
+    site.whole = written.as_deref().and_then(digest_of_hidden);
     Image {
         platform: Some(platform),
         region: first(&["/placement/region", "/region", "/location"]),
@@ -221,6 +226,9 @@ fn azure_offer(image: Option<&str>) -> Option<String> {
         let generation = 1 + u8::from(image.contains("gen2"));
         return Some(format!("no-purchase-plan/hyperVGen{generation}"));
     };
+    if parts.contains(&"") {
+        return None;
+    }
     let plan = match (publisher, offer) {
         (FREE_PUBLISHER, _) => "no-purchase-plan".to_owned(),
         ("redhat", offer) => offer

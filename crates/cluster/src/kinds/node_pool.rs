@@ -3,7 +3,7 @@
 use super::metadata::{Condition, Metadata, condition, conditions};
 use super::owner::owner;
 use super::platforms::{audit_row, first};
-use super::readers::{architecture, names};
+use super::readers::{architecture, is_windows, names};
 use crate::lenient::Raw;
 use crate::platform::Platform;
 use serde::{Deserialize, Deserializer};
@@ -24,6 +24,12 @@ pub struct NodePool {
     pub release: Option<String>,
     #[serde(rename = "spec.platform.type")]
     pub platform: Option<String>,
+    /// It has no boot image of the release's.
+    #[serde(
+        rename = "spec.platform.aws.imageType",
+        deserialize_with = "is_windows"
+    )]
+    pub is_windows: bool,
     /// The image that it names in place of its release's.
     #[serde(rename = "spec.platform", deserialize_with = "image")]
     pub image: Option<NodePoolImage>,

@@ -5,7 +5,7 @@
 //! PowerVS), `machine/v1alpha1` (OpenStack); the bare metal, IBM Cloud, libvirt and oVirt providers
 //! of the Machine API; the machine specs of the Cluster API's providers.
 
-use super::fields::{list_at, text_at};
+use super::fields::{list_at, shown, str_at};
 use super::scope::{self, Scope, of_every_site};
 use crate::platform::Platform;
 use serde_json::Value;
@@ -193,9 +193,10 @@ impl AuditRow {
         all.any(|field| field.is_end_of(path))
     }
 
-    /// The field of a spec of this kind, and what it says.
+    /// The field of a spec of this kind, and what it says, as it stands there.
     pub fn read(&self, kind: &str, spec: &Value) -> (String, Option<String>) {
-        match first(self.fields(kind), spec) {
+        let mut fields = self.fields(kind).iter();
+        match fields.find_map(|field| field.read(spec)) {
             Some((field, value)) => (field, Some(value)),
             None => (self.unnamed.to_owned(), None),
         }
@@ -218,27 +219,35 @@ impl AuditRow {
 
 /// The first of these fields that is given, and what it says.
 pub fn first(fields: &[ImageField], spec: &Value) -> Option<(String, String)> {
-    fields.iter().find_map(|field| field.read(spec))
+    let (field, value) = fields.iter().find_map(|field| field.read(spec))?;
+    Some((field, shown(&value)))
+}
+
+/// The disks that a spec of GCP boots from, with their places.
+fn boot_disks(spec: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    let disks = list_at(spec, "/disks").iter().enumerate();
+    disks.filter(|(_, disk)| disk.pointer("/boot") == Some(&Value::Bool(true)))
 }
 
 impl ImageField {
     fn read(&self, spec: &Value) -> Option<(String, String)> {
-        let at = |path: &str| text_at(spec, &format!("/{}", path.replace('.', "/")));
+        let text = |at: &Value, path: &str| str_at(at, path).map(str::to_owned);
+        let at = |path: &str| text(spec, &format!("/{}", path.replace('.', "/")));
         match self {
             Text(path) => Some(((*path).to_owned(), at(path)?)),
             Urn(path) => {
                 let parts = URN.map(|part| at(&format!("{path}.{part}")));
-                let parts: Vec<String> = parts.into_iter().collect::<Option<_>>()?;
+                // Half an image is not none.
+                parts.iter().any(Option::is_some).then_some(())?;
+                let parts = parts.map(Option::unwrap_or_default);
                 Some(((*path).to_owned(), parts.join(":")))
             }
             BootDisk => {
-                let boots = |disk: &Value| disk.pointer("/boot") == Some(&Value::Bool(true));
-                let disks = list_at(spec, "/disks");
-                let n = disks.iter().position(boots)?;
-                Some((
-                    format!("disks[{n}].image"),
-                    text_at(disks.get(n)?, "/image")?,
-                ))
+                let mut disks = boot_disks(spec);
+                let (n, disk) = disks.next()?;
+                // Of two nobody can tell which one boots.
+                disks.next().is_none().then_some(())?;
+                Some((format!("disks[{n}].image"), text(disk, "/image")?))
             }
         }
     }
@@ -251,9 +260,11 @@ impl ImageField {
             Urn(path) => URN
                 .iter()
                 .any(|part| at(format!("{path}.{part}")).is_some_and(is_no_text)),
-            BootDisk => list_at(spec, "/disks")
-                .iter()
-                .any(|disk| disk.pointer("/image").is_some_and(is_no_text)),
+            BootDisk => {
+                let mut disks = list_at(spec, "/disks").iter();
+                boot_disks(spec).nth(1).is_some()
+                    || disks.any(|disk| disk.pointer("/image").is_some_and(is_no_text))
+            }
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Site {
     pub workspace: Option<Workspace>,
     /// AWS: what chooses the AMI in place of `ami.id`.
     pub chooser: Option<&'static str>,
+    /// A digest of the whole reference, where not all of it is shown: a URL's query may choose the image.
+    pub whole: Option<u64>,
 }
 
 /// Place of a VM on vSphere, by a workspace or a failure domain.
@@ -55,6 +57,7 @@ impl Site {
             chooser: (platform == Platform::Aws && image.is_empty())
                 .then(|| chooser(spec))
                 .flatten(),
+            whole: None,
         }
     }
 
@@ -70,8 +73,8 @@ impl Site {
     /// does not stand against it.
     pub fn agrees(&self, other: &Self) -> bool {
         let both = self.scope.iter().zip(&other.scope);
-        both.filter_map(|(own, other)| own.as_ref().zip(other.as_ref()))
-            .all(|(own, other)| own == other)
+        let mut said = both.filter_map(|(own, other)| own.as_ref().zip(other.as_ref()));
+        self.whole == other.whole && said.all(|(own, other)| own == other)
     }
 }
 

@@ -2,15 +2,37 @@
 
 use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::results::{Unread, full_name, some_of};
+use crate::audit::versions::image_versions::Lookup;
 use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sets that Machines name as their owner, and Machines that Nodes name, where these were not read:
-/// their next node is not judged.
-pub(crate) fn missing(objects: &Objects) -> Vec<Unread> {
+/// Sets that Machines name as their owner, Machines that Nodes name, and Nodes that Machines name, where these were
+/// not read: their next node is not judged, or not by all that is known of its image.
+pub(crate) fn missing(lookup: &Lookup<'_>) -> Vec<Unread> {
+    let objects = lookup.objects;
     let mut all = sets(objects);
     all.extend(machines(objects));
+    all.extend(nodes(lookup));
     all
+}
+
+/// Nodes that Machines name and that alone would tell an image; all Nodes, where a host is installed on its own and
+/// none was read.
+fn nodes(lookup: &Lookup<'_>) -> Option<Unread> {
+    let objects = lookup.objects;
+    if objects.all_nodes().next().is_none() {
+        let mut hosts = objects.hosts_on_their_own();
+        let is_installed = hosts.any(|host| host.state == "provisioned");
+        let why = "they were not read, though a host is installed";
+        return is_installed.then(|| Unread::new("Nodes", why).hiding_sets(true));
+    }
+    let missing = lookup.nodes_not_read();
+    let why = match missing.len() {
+        0 => return None,
+        1 => "it was not read, though a Machine names it",
+        _ => "they were not read, though Machines name them",
+    };
+    Some(Unread::new(format!("Node {}", some_of(&missing)), why).hiding_sets(true))
 }
 
 fn sets(objects: &Objects) -> Vec<Unread> {

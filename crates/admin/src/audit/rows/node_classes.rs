@@ -51,9 +51,12 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
     let objects = lookup.objects;
     // Hosted clusters alone have the controller, which in newer releases sets no owner
     // (hypershift `karpenter-operator/controllers/nodeclass`).
-    let is_hosted = class.is_owned() || objects.is_hosted || !objects.has_infrastructure;
+    let is_surely_hosted = class.is_owned() || objects.is_hosted;
+    let is_hosted = is_surely_hosted || !objects.has_infrastructure;
     let mut hosted = objects.karpenter.hosted.iter().filter(|_| is_hosted);
     let hosted = hosted.find(|hosted| hosted.name == class.name);
+    let release = hosted.and_then(|hosted| hosted.release.clone());
+    let is_open = !is_surely_hosted && release.is_some() && release != objects.release;
     let nodes = nodes_of(lookup, users);
     let upkeep = match hosted {
         Some(_) => Upkeep::new(
@@ -83,7 +86,8 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
         notes: users_note(users).into_iter().collect(),
         path: Place::NodeClass,
         image,
-        release: hosted.and_then(|hosted| hosted.release.clone()),
+        release,
+        is_release_open: is_open,
         ..Set::of(SetKind::EC2NodeClass, "", &*class.name)
     };
     if class.amis.is_empty() {

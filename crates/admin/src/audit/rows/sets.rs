@@ -96,6 +96,7 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
         objects
             .node_pools
             .iter()
+            .filter(|pool| !pool.is_windows)
             .map(|pool| node_pool(objects, lookup, pool)),
     );
     all
@@ -280,6 +281,10 @@ fn with_machines(
         ..of_set
     };
     let mut of_set = with_upkeep(of_set, set, lookup).known_by(lookup);
+    if of_set.stub.is_none() {
+        let known = secret.zip(of_set.known.as_ref());
+        of_set.stub = known.and_then(|(secret, known)| Stub::by_image(secret, &known.version));
+    }
     if let Some(newest) = newest
         && is_left_out(&of_set)
     {
@@ -288,19 +293,16 @@ fn with_machines(
             stream: of_set.image.stream.clone(),
             ..lookup.objects.image_of(&newest.metadata, &newest.source)
         };
-        of_set.image.platform = of_set.image.platform.or(own.platform);
         of_set.known = by_member(newest, &own, nodes, lookup);
     }
     upkeep::with_capabilities(of_set, lookup.objects)
 }
 
-/// Tells whether the field of an image is left out, and nothing else says the image.
+/// Tells whether a provider spec leaves out its image alone, which admission then fills in. Of a template that was
+/// not read a Machine proves nothing: it may be older, or made from another.
 fn is_left_out(set: &Set) -> bool {
-    set.known.is_none()
-        && set.image.value.is_none()
-        && !set.image.is_of_release
-        && set.path != Place::FailureDomain
-        && set.image.site.chooser.is_none()
+    let is_filled_in = matches!(set.image.platform, Some(Platform::Azure | Platform::Gcp));
+    set.known.is_none() && is_filled_in && set.image.why_not == Some(WhyNot::FieldAbsent)
 }
 
 /// Adds who keeps its image up to date.

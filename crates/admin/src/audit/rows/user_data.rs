@@ -7,6 +7,7 @@
 use crate::version::{ImageVersion, OcpMinor, Release};
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::kinds::ignition_specs::{self, Spec};
+use std::cmp::Ordering;
 
 /// The user data of a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,8 @@ enum Evidence {
     Managed,
     /// The cluster was installed as this release.
     Installed(String),
+    /// The set's image is this.
+    Image(String),
 }
 
 /// The first release whose images read spec 3.
@@ -56,8 +59,23 @@ impl Stub {
         }
         let release = objects.history.installed.as_deref()?;
         let minor = release.parse::<Release>().ok()?.minor;
-        let major = if minor < SPEC_3 { 2 } else { 3 };
-        stub(first(major), Evidence::Installed(release.to_owned()))
+        // openshift/installer, `pkg/asset/ignition/machine`: the newest spec that it may be of.
+        let spec = match minor.cmp(&SPEC_3) {
+            Ordering::Less => first(2),
+            Ordering::Equal => Spec { major: 3, minor: 1 },
+            Ordering::Greater => Spec { major: 3, minor: 2 },
+        };
+        stub(spec, Evidence::Installed(release.to_owned()))
+    }
+
+    /// User data of spec 2, of which an image up to 4.5 is the sign: it reads no other.
+    pub(crate) fn by_image(secret: &str, image: &ImageVersion) -> Option<Self> {
+        let reads_3 = !ignition_specs::cannot_read(image, Spec { major: 3, minor: 0 });
+        (!reads_3).then(|| Self {
+            spec: Spec { major: 2, minor: 0 },
+            secret: secret.to_owned(),
+            evidence: Evidence::Image(image.text.clone()),
+        })
     }
 
     pub(crate) fn secret(&self) -> &str {
@@ -74,7 +92,7 @@ impl Stub {
 
     /// It is what the Secret says, and no estimate.
     pub(crate) fn is_known(&self) -> bool {
-        !matches!(self.evidence, Evidence::Installed(_))
+        matches!(self.evidence, Evidence::Secret | Evidence::Managed)
     }
 
     /// It is of spec 2, which images since 4.6 do not read.
@@ -127,6 +145,9 @@ impl Stub {
             }
             Evidence::Managed => format!(
                 "the user data (Secret {secret}, which the cluster keeps) is of Ignition spec {spec}"
+            ),
+            Evidence::Image(image) => format!(
+                "the user data (Secret {secret}, not read) is most likely of Ignition spec {spec}, because {image} reads no other"
             ),
             Evidence::Installed(release) => format!(
                 "the user data (Secret {secret}, not read) is most likely of Ignition spec {spec}, because the cluster was installed as {release}"

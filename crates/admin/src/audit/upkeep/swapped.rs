@@ -7,7 +7,7 @@
 
 use crate::audit::cluster::image::{Image, WhyNot};
 use crate::audit::results::set::SetKind;
-use crate::audit::results::upkeep::Rule;
+use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::audit::rows::set::Set;
 use crate::audit::upkeep::candidate::Candidate;
 use crate::audit::upkeep::judge_set;
@@ -18,24 +18,35 @@ use skewguard_cluster::cluster::Cluster as Objects;
 /// Way to learn it.
 pub(crate) const HELP: &str = "vCenter has the version as the template's product: `govc object.collect -s TEMPLATE summary.config.product.version`";
 
-/// Tells whether the set's template is one that the operator keeps: the set's own, or that of a set which
-/// it selects.
-fn is_kept(set: &Set, lookup: &Lookup<'_>) -> bool {
+/// Tells whether the operator keeps the set's template, as the set's own or as that of another set: surely, or
+/// maybe, where what says so was not read.
+fn kept(set: &Set, lookup: &Lookup<'_>) -> Option<bool> {
     if set.image.platform != Some(Platform::VSphere) || set.image.value.is_none() {
-        return false;
+        return None;
     }
-    set.upkeep_rule() == Some(Rule::Selected)
-        || (lookup.objects.machine_sets.iter()).any(|other| {
-            let image = lookup.objects.image_of(&other.metadata, &other.source);
-            is_same(&image, &set.image) && {
-                let candidate = Candidate {
-                    kind: SetKind::MachineSet,
-                    set: other,
-                    image: &image,
-                };
-                judge_set(candidate, lookup).upkeep.rule == Rule::Selected
-            }
-        })
+    let own = set.upkeep.as_ref().and_then(selected);
+    let others = lookup.objects.machine_sets.iter().filter_map(|other| {
+        let image = lookup.objects.image_of(&other.metadata, &other.source);
+        let candidate = Candidate {
+            kind: SetKind::MachineSet,
+            set: other,
+            image: &image,
+        };
+        is_same(&image, &set.image).then(|| judge_set(candidate, lookup).upkeep)
+    });
+    others
+        .filter_map(|upkeep| selected(&upkeep))
+        .chain(own)
+        .max()
+}
+
+/// Tells whether the operator selects a set: surely, or maybe.
+fn selected(upkeep: &Upkeep) -> Option<bool> {
+    match (upkeep.rule, upkeep.by) {
+        (Rule::Selected, _) => Some(true),
+        (_, Keeper::Unknown) => Some(false),
+        _ => None,
+    }
 }
 
 fn is_same(a: &Image, b: &Image) -> bool {
@@ -60,14 +71,21 @@ fn updated_at(objects: &Objects) -> Option<&str> {
 /// Adds what is known of a template that the operator keeps, and what the operator says of itself; nothing
 /// and `false` for another image.
 pub(crate) fn add(set: &mut Set, lookup: &Lookup<'_>) -> bool {
-    if !is_kept(set, lookup) {
+    let Some(is_sure) = kept(set, lookup) else {
+        return false;
+    };
+    let known = || lookup.image_version(&set.image, &mut Vec::new());
+    if !is_sure && known().is_none_or(|known| known.claim.is_some()) {
         return false;
     }
     set.is_swapped = true;
     let since = updated_at(lookup.objects);
     set.known = since.and_then(|since| lookup.made_since(&set.image, since));
     if set.known.is_none() {
-        set.image.why_not = Some(WhyNot::Swapped);
+        set.image.why_not = Some(match is_sure {
+            true => WhyNot::Swapped,
+            false => WhyNot::MayBeSwapped,
+        });
         let says = lookup.objects.conditions.says.iter();
         set.notes
             .extend(says.map(|says| format!("MachineConfiguration cluster, {says}")));

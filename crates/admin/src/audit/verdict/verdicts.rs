@@ -38,7 +38,7 @@ pub(crate) fn judge(
         Some(known) => with_horizon(verdict, known, judge),
         None => guessed(&set, verdict, claim, judge, takes_estimates, objects),
     };
-    let judged = explained(judged, &set.at);
+    let judged = with_release(explained(judged, &set.at), &set, judge);
     let missing_limit = missing_limit(&judged.verdict, judge);
     let (judged, is_unreadable) = with_user_data(judged, &set);
     let judged = with_cpu(judged, &set);
@@ -71,7 +71,10 @@ fn believed(set: &Set, judge: Judge<'_>) -> (Option<KnownVersion>, Option<KnownV
                 || !later(judge, &known.version).is_empty()
         };
         let claim = known.claim.as_ref();
-        claim.is_some_and(|claim| known.by == KnownBy::Report || claim.may_be_newer || refuses())
+        claim.is_some_and(|claim| {
+            let is_open = claim.may_be_newer || claim.lacks_node;
+            known.by == KnownBy::Report || is_open || refuses()
+        })
     };
     match set.known.clone() {
         Some(known) if is_doubtful(&known) => (None, Some(known)),
@@ -80,7 +83,7 @@ fn believed(set: &Set, judge: Judge<'_>) -> (Option<KnownVersion>, Option<KnownV
 }
 
 /// Adds that the next node stops in the initramfs, where the image's Ignition does not read the user data, and
-/// tells whether that decides: then nothing is allowed. By an estimate alone it is a note.
+/// tells whether that decides: then nothing is allowed. An estimate counts until a node joined from the image.
 fn with_user_data(judged: Judged, set: &Set) -> (Judged, bool) {
     let found = judged.version.as_ref().zip(set.stub.as_ref());
     let found = found.filter(|(version, stub)| !set.is_stub_read && stub.is_unreadable(version));
@@ -88,17 +91,40 @@ fn with_user_data(judged: Judged, set: &Set) -> (Judged, bool) {
         return (judged, false);
     };
     let why = stub.unreadable(Some(version));
-    let decides = stub.is_known() && judged.verdict.verdict != Outcome::Refused;
-    if decides {
-        let message = format!("no node comes up from it: {why}");
-        let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
-        return (Judged { verdict, ..judged }, true);
-    }
     // A node that joined from the image says otherwise.
     let mut nodes = set.nodes.iter();
     let has_joined = nodes.any(|nodes| nodes.version.as_ref() == Some(&version.text));
-    let note = (stub.is_known() || !has_joined).then_some(why);
+    let is_likely = stub.is_known() || !has_joined;
+    if is_likely && judged.verdict.verdict != Outcome::Refused {
+        let comes_up = if stub.is_known() {
+            "no node comes"
+        } else {
+            "maybe no node comes"
+        };
+        let message = format!("{comes_up} up from it: {why}");
+        let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
+        return (Judged { verdict, ..judged }, true);
+    }
+    let note = is_likely.then_some(why);
     (Judged { note, ..judged }, false)
+}
+
+/// Leaves open what is of one of two releases.
+fn with_release(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
+    if !set.is_release_open {
+        return judged;
+    }
+    let message = "its release is unknown: Infrastructure cluster, which says whether the cluster is hosted, was not read";
+    let verdict = left_open(
+        judge.verdict(None),
+        Reason::TargetUnknown,
+        message.to_owned(),
+    );
+    Judged {
+        verdict,
+        later: Vec::new(),
+        ..judged
+    }
 }
 
 /// Leaves open what no policy refuses: a set of a pool of RHEL 10 whose CPU cannot start it.

@@ -132,19 +132,43 @@ impl<'a> Lookup<'a> {
             .or_else(|| self.objects.region.clone())
     }
 
+    /// The version of an image by the lists that have it, else by its name.
+    fn listed(&self, image: &Image, notes: &mut Vec<String>) -> Option<KnownVersion> {
+        self.by_config_map(image)
+            .or_else(|| self.by_release(image))
+            .or_else(|| by_published(image, notes))
+            .or_else(|| self.by_streams(image))
+            .or_else(|| by_name(image))
+    }
+
+    /// The Nodes that alone would say an image's version, and were not read, though Machines name them. Where the
+    /// API server gave all, such a Node is gone.
+    pub(crate) fn nodes_not_read(&self) -> Vec<&'a str> {
+        if self.objects.is_listed("", "Node") {
+            return Vec::new();
+        }
+        let named = self
+            .by_image
+            .values()
+            .flatten()
+            .map(|(_, machine)| *machine);
+        let missing =
+            named.filter_map(|machine| Some((self.index.node_not_read(machine)?, machine)));
+        let decides = |machine: &Machine| {
+            let image = self.objects.image_of(&machine.metadata, &machine.source);
+            self.listed(&image, &mut Vec::new()).is_none()
+        };
+        let missing = missing.filter(|(_, machine)| decides(machine));
+        missing.map(|(name, _)| name).collect()
+    }
+
     /// The version of an image, as far as it is known.
     pub(crate) fn image_version(
         &self,
         image: &Image,
         notes: &mut Vec<String>,
     ) -> Option<KnownVersion> {
-        let listed = self
-            .by_config_map(image)
-            .or_else(|| self.by_release(image))
-            .or_else(|| by_published(image, notes))
-            .or_else(|| self.by_streams(image))
-            .or_else(|| by_name(image));
-        match listed {
+        match self.listed(image, notes) {
             Some(known) => {
                 let joined = self.joined(image);
                 let nodes = joined.by_nodes.as_ref();
@@ -221,8 +245,10 @@ impl<'a> Lookup<'a> {
         let machines = self.same_image(image);
         let since = Moment::parse(since)?;
         let newer = machines.filter(|machine| machine.metadata.created > Some(since));
-        let nodes = self.nodes_of(newer);
-        by_newest_node(self.objects, nodes.into_iter(), &mut Vec::new())
+        let newer: Vec<&Machine> = newer.collect();
+        let nodes = self.nodes_of(newer.iter().copied());
+        let known = by_newest_node(self.objects, nodes.into_iter(), &mut Vec::new())?;
+        Some(self.doubted(known, newer.into_iter()))
     }
 
     /// Number of joined nodes that are made from this image.
@@ -250,10 +276,32 @@ impl<'a> Lookup<'a> {
                 *says = (says.0 + 1, place, node.metadata.name.clone());
             }
         }
-        joined.by_nodes = by_newest_node(self.objects, nodes.into_iter(), &mut joined.notes);
+        let by_nodes = by_newest_node(self.objects, nodes.into_iter(), &mut joined.notes);
+        joined.by_nodes = by_nodes.map(|known| self.doubted(known, self.same_image(image)));
         let joined = Rc::new(joined);
         self.joined.borrow_mut().insert(key, Rc::clone(&joined));
         joined
+    }
+
+    /// What the nodes of these Machines say, as a claim where one of them was not read: it may say another version.
+    fn doubted<'m>(
+        &self,
+        mut known: KnownVersion,
+        mut machines: impl Iterator<Item = &'m Machine>,
+    ) -> KnownVersion {
+        let is_gone = self.objects.is_listed("", "Node");
+        let unread = machines.find_map(|machine| self.index.node_not_read(machine));
+        if let Some(name) = unread.filter(|_| !is_gone && known.claim.is_none()) {
+            known.claim = Some(Claim {
+                says: format!(
+                    "{} says {}, and Node {name}, made from the same image, was not read",
+                    known.from, known.version
+                ),
+                may_be_newer: false,
+                lacks_node: true,
+            });
+        }
+        known
     }
 
     /// A claim: anybody who has the bootstrap identity can make a report.
@@ -270,6 +318,7 @@ impl<'a> Lookup<'a> {
             claim: Some(Claim {
                 says,
                 may_be_newer: true,
+                lacks_node: false,
             }),
             ..KnownVersion::new(version, KnownBy::Report, from)
         })

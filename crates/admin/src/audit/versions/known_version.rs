@@ -25,6 +25,8 @@ pub(crate) struct Claim {
     pub(crate) says: String,
     /// Nothing says that the image is as old: it is not taken for the oldest one in use.
     pub(crate) may_be_newer: bool,
+    /// A node of the same image was not read.
+    pub(crate) lacks_node: bool,
 }
 
 impl KnownVersion {
@@ -105,6 +107,7 @@ pub(crate) fn contradiction<'a>(
             "Node {name} says {version}, and Node {other}, made from the same image, {says}{more}"
         ),
         may_be_newer: newer.next().is_some(),
+        lacks_node: false,
     })
 }
 

@@ -9,7 +9,7 @@ pub(crate) fn words(why: WhyNot) -> &'static str {
             "a filter chooses the AMI (ami.filters), and does not say which it is now"
         }
         WhyNot::Arn => "an ARN names the AMI (ami.arn)",
-        WhyNot::NoText => "the field of its image is no text",
+        WhyNot::NoText => "the field of its image is no text, or there are two",
         WhyNot::FieldAbsent => "the template does not name its image",
         WhyNot::NoImage => "the template names no image",
         WhyNot::TemplateUnread => "the infrastructure template that it refers to was not read",
@@ -33,6 +33,9 @@ pub(crate) fn words(why: WhyNot) -> &'static str {
         WhyNot::MakerNotUnderstood => "what makes its nodes is not understood",
         WhyNot::Unlabelled => {
             "no Machine stands for its nodes, and the newest of them has no label"
+        }
+        WhyNot::MayBeSwapped => {
+            "the Machine Config Operator may put images into the template, under its name: what says so was not read"
         }
         WhyNot::Swapped => {
             "the Machine Config Operator puts the release's image into the template, under its name, and no Machine was made since its last update"

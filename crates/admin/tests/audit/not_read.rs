@@ -1,0 +1,237 @@
+//! What was not read: it makes a row unknown or the audit incomplete, and never a row better or more certain.
+
+use super::{audit, run};
+use serde_json::{Value, json};
+use skewguard_admin::cli::Exit;
+
+/// The audit of a case or of one of its files, by the limits that a policy starts with.
+fn absent(name: &str, more: &[&str]) -> (Value, Exit) {
+    let from = format!("tests/data/cases/{name}");
+    let (out, err, exit) = audit(&[&["--from", &*from, "-o", "json"], more].concat());
+    let audit = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{name}: {err}"));
+    (audit, exit)
+}
+
+/// The verdict and the message of a row.
+fn row<'a>(audit: &'a Value, name: &str) -> (&'a str, &'a str) {
+    let sets = audit["sets"].as_array().unwrap();
+    let set = sets.iter().find(|set| set["name"] == *name).unwrap();
+    (
+        set["verdict"].as_str().unwrap(),
+        set["message"].as_str().unwrap(),
+    )
+}
+
+fn unread(audit: &Value) -> Vec<(&str, &str)> {
+    let all = audit["unread"].as_array().into_iter().flatten();
+    all.map(|one| (one["what"].as_str().unwrap(), one["why"].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_row_is_unknown_where_what_would_decide_was_not_read() {
+    for (name, set, message) in [
+        (
+            "karpenter-without-infrastructure",
+            "default",
+            "its release is unknown: Infrastructure cluster, which says whether the cluster is hosted, was not read",
+        ),
+        (
+            "vsphere-without-infrastructure",
+            "c1-x7k2p-a",
+            "the version is unknown: the Machine Config Operator may put images into the template, under its name: what says so was not read",
+        ),
+        (
+            "user-data-not-read",
+            "c1-worker-a",
+            "maybe no node comes up from it: the user data (Secret worker-user-data, not read) is most likely of Ignition spec 3.2.0, because the cluster was installed as 4.10.1, and the Ignition of 46.82.202011260640-0 reads specs up to 3.1.0 alone: the node stops in the initramfs, before any agent",
+        ),
+        (
+            "image-of-spec-2-secret-not-read",
+            "w",
+            "maybe no node comes up from it: the user data (Secret worker-user-data, not read) is most likely of Ignition spec 3, because the cluster was installed as 4.8.11, and the Ignition of 42.80.20191002.0 reads spec 2 alone: the node stops in the initramfs, before any agent",
+        ),
+        (
+            "control-plane-set-without-template",
+            "cluster",
+            "the version is unknown: the template names no image",
+        ),
+    ] {
+        let (audit, exit) = absent(name, &[]);
+        assert_eq!(row(&audit, set), ("Undetermined", message), "{name}");
+        assert_eq!(exit, Exit::Unknown, "{name}");
+    }
+}
+
+#[test]
+fn what_is_named_and_was_not_read_makes_the_audit_incomplete() {
+    let within = |within: &str| {
+        format!("it is within {within}: name what is in it, as objects of their own")
+    };
+    for (name, what, why) in [
+        (
+            "newest-node-not-read/without-it.json",
+            "Node c1-worker-2",
+            "it was not read, though a Machine names it".to_owned(),
+        ),
+        (
+            "host-installed-nodes-not-read",
+            "Nodes",
+            "they were not read, though a host is installed".to_owned(),
+        ),
+        ("list-in-a-list", "MachineSet", within("List")),
+        ("sets-in-a-template", "MachineSet", within("Template t")),
+    ] {
+        let (audit, exit) = absent(name, &[]);
+        let unread = unread(&audit);
+        let is_it = |one: &&(&str, &str)| one.0.starts_with(what) && one.1.starts_with(&*why);
+        assert!(unread.iter().any(|one| is_it(&one)), "{name}: {unread:?}");
+        assert_eq!(exit, Exit::Failed, "{name}");
+    }
+    let (audit, _) = absent("newest-node-not-read/without-it.json", &[]);
+    assert_eq!(row(&audit, "c1-worker").0, "Undetermined");
+}
+
+/// An image up to 4.5 is itself the sign of user data of spec 2.
+#[test]
+fn an_image_of_spec_2_alone_makes_no_bare_patch() {
+    let more = ["--target", "4.22"];
+    let (audit, exit) = absent("set-of-4.1-alone", &more);
+    let set = &audit["sets"][0];
+    assert_eq!(
+        (set["patch"].clone(), set["effect"].clone(), exit),
+        (Value::Null, json!("needsFirst"), Exit::Refused)
+    );
+    let (script, _, _) = run(&[
+        "audit",
+        "--from",
+        "tests/data/cases/set-of-4.1-alone",
+        "--target",
+        "4.22",
+        "--print-commands",
+        "fix",
+        "--any-release",
+    ]);
+    assert!(
+        !script.lines().any(|line| line.starts_with("oc patch")),
+        "{script}"
+    );
+}
+
+/// Half an image of a marketplace is not none.
+#[test]
+fn half_an_image_is_an_image() {
+    let image = json!({ "type": "AzureMarketplace", "azureMarketplace": { "publisher": "azureopenshift", "offer": "aro4" } });
+    let platform = json!({ "type": "Azure", "azure": { "image": image } });
+    let pool = json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool", "metadata": { "name": "p", "namespace": "clusters" },
+        "spec": { "replicas": 1, "platform": platform, "release": { "image": "quay.io/openshift-release-dev/ocp-release:4.20.1-x86_64" } },
+        "status": { "version": "4.20.1" } });
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("pool.json");
+    std::fs::write(&file, pool.to_string()).unwrap();
+    let (out, _, exit) = audit(&["--from", file.to_str().unwrap(), "-o", "json"]);
+    let audit: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (audit["sets"][0]["verdict"].as_str(), exit),
+        (Some("Undetermined"), Exit::Unknown)
+    );
+}
+
+/// A linked folder is not followed, and named, as a linked file is.
+#[cfg(unix)]
+#[test]
+fn a_linked_folder_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let [gather, other] = ["gather", "other"].map(|name| dir.path().join(name));
+    std::fs::create_dir(&gather).unwrap();
+    std::fs::create_dir(&other).unwrap();
+    std::fs::copy(
+        "tests/data/cases/list-in-a-list/objects.json",
+        gather.join("objects.json"),
+    )
+    .unwrap();
+    std::os::unix::fs::symlink(&other, gather.join("namespaces")).unwrap();
+    let (out, _, exit) = audit(&["--from", gather.to_str().unwrap(), "-o", "json"]);
+    let audit: Value = serde_json::from_str(&out).unwrap();
+    let unread = unread(&audit);
+    let [(what, why)] = unread[..] else {
+        panic!("{unread:?}")
+    };
+    assert!(what.ends_with("gather/namespaces"), "{what}");
+    assert_eq!(
+        (why, exit),
+        (
+            "is a link, which is not followed: name what it leads to",
+            Exit::Failed
+        )
+    );
+}
+
+/// The audit of these objects.
+fn of(objects: &[Value]) -> (Value, Exit) {
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("objects.json");
+    std::fs::write(&file, list.to_string()).unwrap();
+    let (out, err, exit) = audit(&["--from", file.to_str().unwrap(), "-o", "json"]);
+    let found = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+    (found, exit)
+}
+
+fn machine_set(name: &str, spec: &Value) -> Value {
+    json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet",
+        "metadata": { "name": name, "namespace": "openshift-machine-api" },
+        "spec": { "replicas": 1, "template": { "spec": { "providerSpec": { "value": spec } } } } })
+}
+
+/// An image is its whole reference, also where not all of it is shown.
+#[test]
+fn images_that_differ_in_what_is_hidden_are_two() {
+    let spec = |n: u8| json!({ "kind": "OpenstackProviderSpec", "image": format!("http://images.example.com/own?build={n}") });
+    let machine = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
+        "metadata": { "name": "a-1", "namespace": "openshift-machine-api",
+            "ownerReferences": [{ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineSet", "name": "a", "uid": "x" }] },
+        "spec": { "providerSpec": { "value": spec(1) } }, "status": { "nodeRef": { "kind": "Node", "name": "a-1" } } });
+    let node = json!({ "apiVersion": "v1", "kind": "Node",
+        "metadata": { "name": "a-1", "labels": { "skewguard.dev/boot-image": "418.94.202501221327-0" } } });
+    let (found, exit) = of(&[
+        machine_set("a", &spec(1)),
+        machine_set("b", &spec(2)),
+        machine,
+        node,
+    ]);
+    let verdict = |name: &str| row(&found, name).0;
+    assert_eq!(
+        (verdict("a"), verdict("b"), exit),
+        ("Allowed", "Undetermined", Exit::Unknown)
+    );
+}
+
+/// Of two disks to boot from nobody can tell which one does.
+#[test]
+fn two_boot_disks_name_no_image() {
+    let disk = |image: &str| json!({ "boot": true, "image": image });
+    let new = "projects/rhcos-cloud/global/images/rhcos-9-6-20250523-0-gcp-x86-64";
+    let disks = json!([disk(new), disk("projects/own/global/images/old")]);
+    let spec = json!({ "kind": "GCPMachineProviderSpec", "disks": disks });
+    let (found, exit) = of(&[machine_set("a", &spec)]);
+    let said = "the version is unknown: the field of its image is no text, or there are two";
+    assert_eq!(
+        (row(&found, "a"), exit),
+        (("Undetermined", said), Exit::Unknown)
+    );
+}
+
+/// A pool of Windows machines has no boot image of its release, as a set of them.
+#[test]
+fn a_windows_node_pool_is_left_out() {
+    let pools = "tests/data/cases/nodepool-windows";
+    let others = "tests/data/cases/hypershift-stock-and-pinned";
+    let (out, err, exit) = audit(&["--from", pools, "--from", others, "-o", "json"]);
+    let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{exit:?} {err}"));
+    let sets = found["sets"].as_array().unwrap();
+    assert!(sets.iter().all(|set| set["name"] != "win"), "{found}");
+    let left = "1 set of Windows machines is left out: it has no boot image of the cluster's";
+    let warnings = found["warnings"].as_array().unwrap();
+    assert!(warnings.contains(&json!(left)), "{found}");
+}
