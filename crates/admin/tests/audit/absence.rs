@@ -190,11 +190,10 @@ fn better(before: &Answer, after: &Answer) -> Vec<String> {
         let Some(was) = before.rows.get(key) else {
             continue;
         };
-        let is_better = match (&**was, &**verdict) {
-            ("Refused" | "Undetermined", "Allowed") => true,
-            ("Undetermined", "Refused") => true,
-            _ => false,
-        };
+        let is_better = matches!(
+            (&**was, &**verdict),
+            ("Refused" | "Undetermined", "Allowed") | ("Undetermined", "Refused")
+        );
         if is_better {
             let kind = key.split('/').next().unwrap();
             all.push(format!("{kind} {was} -> {verdict}"));

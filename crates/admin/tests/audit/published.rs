@@ -326,7 +326,7 @@ fn a_report_overrules_nothing_and_has_to_be_of_this_machine() {
             "status": { "phase": "Provisioned", "addresses": [{ "type": "InternalIP", "address": "10.0.1.9" }] } });
         let report = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport",
             "metadata": { "name": "r", "namespace": "skewguard", "creationTimestamp": reported },
-            "report": { "bootImage": { "version": "411.86.202308081056-0" }, "node": { "addresses": ["10.0.1.9"], "hostname": "ip-10-0-1-9" } } });
+            "report": { "verdict": { "bootImage": { "version": "411.86.202308081056-0" } }, "node": { "addresses": ["10.0.1.9"], "hostname": "ip-10-0-1-9" } } });
         let (found, _) = audited([amd64("s", ami), machine, report], &[]);
         found["sets"][0]["knownBy"].as_str().unwrap().to_owned()
     };
@@ -345,7 +345,7 @@ fn a_report_alone_allows_nothing() {
         "spec": { "providerSpec": { "value": aws("ami-0123456789abcdef0") } },
         "status": { "phase": "Provisioned", "addresses": [{ "type": "InternalIP", "address": "10.0.1.9" }] } });
     let report = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageReport", "metadata": { "name": "r", "namespace": "skewguard" },
-        "report": { "bootImage": { "version": "9.6.20251015-1" }, "node": { "addresses": ["10.0.1.9"], "hostname": "ip-10-0-1-9" } } });
+        "report": { "verdict": { "bootImage": { "version": "9.6.20251015-1" } }, "node": { "addresses": ["10.0.1.9"], "hostname": "ip-10-0-1-9" } } });
     let (found, exit) = audited([amd64("s", "ami-0123456789abcdef0"), machine, report], &[]);
     let set = &found["sets"][0];
     assert_eq!(
