@@ -1385,7 +1385,7 @@ async fn a_kubelet_without_a_certificate_points_to_the_requests() {
     );
     assert_eq!(
         report["remediation"]["text"],
-        "See whether it waits: oc get csr. Then: oc adm certificate approve NAME. On the node: journalctl -b -u kubelet.service (more: oc skewguard why)"
+        "Approve it (oc get csr) only where its name and addresses are this machine's. On the node: journalctl -b -u kubelet.service (more: oc skewguard why)"
     );
 }
 
