@@ -4,7 +4,7 @@
 use crate::lint::starter::with_known_issues;
 use crate::policy::{Bound, Limit, Policy, VersionBound, choose};
 use crate::template::Object;
-use crate::version::{OcpMinor, Release, RhelVersion, compare_rhel};
+use crate::version::{ImageVersion, OcpMinor, Release, RhelVersion, compare_rhel};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -60,6 +60,23 @@ impl OperatorLimits {
             .map(mismatch)
             .filter(is_other)
             .collect()
+    }
+
+    /// The operator's answer to this value for the oldest boot image: the OCP release first, as it does it. 0.0.0
+    /// stands for one that it does not know.
+    pub(crate) fn accepts(&self, ocp: Option<&str>, rhcos: Option<&str>) -> Option<bool> {
+        match (ocp, rhcos) {
+            (Some(ocp), _) => {
+                let release = ocp.parse::<Release>().ok();
+                let release = release.filter(|release| release.minor.major > 0)?;
+                Some(release >= self.minimum_ocp)
+            }
+            (None, Some(rhcos)) => {
+                let own = ImageVersion::parse(rhcos).rhel?;
+                Some(compare_rhel(own, self.minimum_rhel)?.is_ge())
+            }
+            (None, None) => None,
+        }
     }
 
     /// The order of a policy's minimum beside that of the operator.

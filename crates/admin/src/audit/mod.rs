@@ -75,7 +75,7 @@ pub(crate) fn audit(
         users,
     } = rows(&lookup, policy_input, question);
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
-    let (oldest, cluster) = oldest_and_cluster(objects, users);
+    let (oldest, cluster) = oldest_and_cluster(objects, users, &unread);
     let version = |oldest: &Oldest| ImageVersion::parse(&oldest.boot_image.version);
     let image = oldest.as_ref().map(version);
     let (policy_differs_from_operator, doubt) = valid(policy_input)
@@ -234,14 +234,18 @@ fn keep_commands(sets: &[SetAudit], objects: &Objects) -> BTreeMap<&'static str,
 fn oldest_and_cluster(
     objects: &Objects,
     users: Vec<skew::User>,
+    unread: &[Unread],
 ) -> (Option<Oldest>, Option<ClusterSkew>) {
     let (version, mut oldest) = skew::oldest(users).unzip();
-    let cluster = objects
-        .skew
-        .as_ref()
-        .map(|skew| skew::cluster(skew, version.as_ref()));
+    let is_whole = !unread.iter().any(|unread| unread.hides_sets);
+    let found = oldest.as_ref().filter(|_| is_whole);
+    let cluster = objects.skew.as_ref().map(|said| ClusterSkew {
+        blocks_alone: found
+            .is_some_and(|found| skew::blocks_alone(said, found, objects.release.as_deref())),
+        ..skew::cluster(said, version.as_ref())
+    });
     if let Some(oldest) = &mut oldest
-        && (objects.is_single_node || !skew::is_understated(cluster.as_ref()))
+        && (objects.is_single_node || !skew::is_wrong(cluster.as_ref()))
     {
         (oldest.command, oldest.way_back) = (None, None);
     }

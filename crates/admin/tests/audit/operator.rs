@@ -676,3 +676,76 @@ fn the_operator_takes_scos_9_for_rhel_9_0() {
     assert_eq!(found["oldest"]["bootImage"]["version"], "9.0.20250411-0");
     assert_eq!(found["oldest"]["command"], Value::Null, "{found}");
 }
+
+/// The audit of a case: its text on one line.
+fn of_case(name: &str, more: &[&str]) -> (String, Exit) {
+    let from = format!("tests/data/cases/{name}");
+    let (out, err, exit) = audit(&[&["--from", &from], more].concat());
+    assert_eq!(err, "");
+    (out.split_whitespace().collect::<Vec<_>>().join(" "), exit)
+}
+
+/// The value says 4.12, all images are of 4.18: the quoted advice to update them would help nothing.
+#[test]
+fn a_value_that_alone_blocks_updates_is_said_with_its_command() {
+    let says = "The cluster (bootImageSkewEnforcement, mode Manual) says OCP 4.12.0: THAT ALONE BLOCKS UPDATES, no set makes nodes \
+         from an image below the operator's minimum. No set needs another image for that. To correct the value, which ends the block: \
+         oc patch machineconfiguration cluster --type merge -p \
+         '{\"spec\":{\"bootImageSkewEnforcement\":{\"mode\":\"Manual\",\"manual\":{\"mode\":\"RHCOSVersion\",\"rhcosVersion\":\"418.94.202511191518-0\",\"ocpVersion\":null}}}}' \
+         The way back: oc patch machineconfiguration cluster --type json";
+    const CASE: &str = "manual-value-is-stale";
+    for more in [&[][..], &["-o", "wide"]] {
+        let (text, exit) = of_case(CASE, more);
+        assert!(text.contains(says), "{text}");
+        assert_eq!(exit, Exit::Done);
+    }
+    let (page, _) = of_case(CASE, &["-o", "html"]);
+    assert!(page.contains("THAT ALONE BLOCKS UPDATES") && page.contains("<p>No set needs another"));
+    let (script, _) = of_case(CASE, &["--print-commands", "fix"]);
+    let corrects = "To correct the value, which ends the block: # oc patch machineconfiguration";
+    assert!(script.contains(corrects), "{script}");
+    let (json, _) = of_case(CASE, &["-o", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["cluster"]["blocksAlone"], true);
+    // Where a set may be missing nobody says so.
+    let from = format!("tests/data/cases/{CASE}/ms.json");
+    let (sets_alone, _, _) = audit(&["--from", &from, "-o", "json"]);
+    assert!(!sets_alone.contains("blocksAlone"));
+}
+
+/// A ConfigMap of OpenShift 4.19.18 names an image of OKD.
+#[test]
+fn no_image_of_okd_is_advised_or_allowed_in_a_cluster_of_openshift() {
+    for more in [
+        &[][..],
+        &["--target", "4.22"],
+        &["--policy", "tests/data/cases/scos-in-ocp/p.json"],
+    ] {
+        let (text, exit) = of_case("scos-in-ocp/c.yaml", more);
+        assert!(
+            text.contains("UNKNOWN MachineSet/w-a 9.0.20250827-0"),
+            "{text}"
+        );
+        assert!(
+            text.contains("images of SCOS are OKD's, and the cluster is of OpenShift"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("9.0.20250827-0, this cluster's own"),
+            "{text}"
+        );
+        assert!(!text.contains("ami-0123456789abcdef0"), "{text}");
+        assert_ne!(exit, Exit::Done);
+    }
+    let (script, _) = of_case(
+        "scos-in-ocp/c.yaml",
+        &[
+            "--target",
+            "4.22",
+            "--any-release",
+            "--print-commands",
+            "fix",
+        ],
+    );
+    assert!(!script.contains("ami-0123456789abcdef0"), "{script}");
+}

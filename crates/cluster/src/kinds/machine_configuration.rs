@@ -28,6 +28,9 @@ pub struct ClusterSkew {
     /// compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_in_use: Option<bool>,
+    /// It alone blocks updates: it is below the operator's minimum, and no set's image is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub blocks_alone: bool,
 }
 
 /// Value of the MachineConfiguration `cluster`, before it is compared with anything.
@@ -47,6 +50,7 @@ fn skew<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ClusterSkew
         rhcos_version: status.rhcos_version,
         ocp_version: status.ocp_version,
         older_in_use: None,
+        blocks_alone: false,
     }))
 }
 

@@ -8,7 +8,7 @@ use crate::audit::results::upkeep::{Difference, OperatorDifference};
 use crate::audit::upkeep::candidate::parsed;
 use crate::operator::{self, Mismatch, Operator, OperatorLimits, OperatorSettings};
 use crate::policy::{Bound, Limit, Mode, Policy, choose};
-use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, Scheme, compare_rhel};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, Scheme};
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::kinds::metadata::Condition;
 use std::cmp::Ordering;
@@ -177,26 +177,29 @@ fn value_difference(
     pools: &[String],
 ) -> Option<OperatorDifference> {
     let own = |field| limit.and_then(|limit| limit.rule(field)?.as_ref().ok());
-    // As the operator does it, the OCP release first; 0.0.0 stands for one that it does not know.
-    let (value, accepted, own) = match (&cluster.ocp_version, &cluster.rhcos_version) {
+    let (ocp, rhcos) = (
+        cluster.ocp_version.as_deref(),
+        cluster.rhcos_version.as_deref(),
+    );
+    let accepted = operator.accepts(ocp, rhcos)?;
+    let (value, own) = match (ocp, rhcos) {
         (Some(ocp), _) => {
-            let release = parsed(Some(ocp)).filter(|r| r.minor.major > 0)?;
             let own = own("minimumOCPVersion").and_then(|own| match own {
-                Bound::Ocp(own) => Some(release >= *own),
+                Bound::Ocp(own) => Some(parsed(Some(ocp))? >= *own),
                 _ => None,
             });
-            (format!("OCP {ocp}"), release >= operator.minimum_ocp, own)
+            (format!("OCP {ocp}"), own)
         }
-        (None, Some(rhcos)) => {
-            let image = ImageVersion::parse(rhcos);
-            let accepted = compare_rhel(image.rhel?, operator.minimum_rhel)?.is_ge();
+        (None, rhcos) => {
+            let rhcos = rhcos?;
             let own = own("minimumRHCOSVersion").and_then(|own| match own {
-                Bound::Version(family, _, own) => Some(own.compare(&image, *family)?.is_ge()),
+                Bound::Version(family, _, own) => {
+                    Some(own.compare(&ImageVersion::parse(rhcos), *family)?.is_ge())
+                }
                 _ => None,
             });
-            (format!("RHCOS {rhcos}"), accepted, own)
+            (format!("RHCOS {rhcos}"), own)
         }
-        (None, None) => return None,
     };
     let own = own?;
     let word = |accepted| if accepted { "accepts" } else { "refuses" };

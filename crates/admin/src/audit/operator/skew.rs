@@ -7,6 +7,8 @@
 
 use crate::audit::operator::is_stream_9;
 use crate::audit::results::{ClusterSkew, Oldest, OldestBirth, some_of};
+use crate::audit::upkeep::candidate::parsed;
+use crate::operator::{self, Operator};
 use crate::verdict::BootImageStatus;
 use crate::version::{ImageVersion, Release, Scheme, compare_images};
 use std::cmp::Ordering;
@@ -104,9 +106,24 @@ fn fits_rhcos_version(text: &str) -> bool {
     is_in_form && matches!(stamp.len(), 8 | 12) && (14..=21).contains(&text.len())
 }
 
-/// Tells whether the cluster has the field, and takes the oldest image in use for newer than it is.
-pub(crate) fn is_understated(cluster: Option<&ClusterSkew>) -> bool {
-    cluster.is_some_and(|cluster| cluster.older_in_use == Some(true))
+/// Tells whether the cluster has the field, and it is to be corrected: it takes the oldest image in use for newer
+/// than it is, or for so old that it blocks updates.
+pub(crate) fn is_wrong(cluster: Option<&ClusterSkew>) -> bool {
+    cluster.is_some_and(|cluster| cluster.older_in_use == Some(true) || cluster.blocks_alone)
+}
+
+/// Tells whether the value that an admin set alone blocks updates: the operator takes it for too old, and each
+/// image that makes nodes is known and new enough.
+pub(crate) fn blocks_alone(said: &ClusterSkew, found: &Oldest, release: Option<&str>) -> bool {
+    let limits = parsed(release).map(|release| operator::for_release(release.minor));
+    let Some(Operator::Limits(limits)) = limits else {
+        return false;
+    };
+    let image = ImageVersion::parse(&found.boot_image.version);
+    let is_new = image.ocp.is_none_or(|ocp| ocp >= limits.minimum_ocp.minor)
+        && limits.accepts(None, Some(&image.text)) == Some(true);
+    let value = limits.accepts(said.ocp_version.as_deref(), said.rhcos_version.as_deref());
+    said.mode == "Manual" && value == Some(false) && is_new && found.unknown == 0
 }
 
 /// Compares what the cluster says of itself with the oldest image that was found.

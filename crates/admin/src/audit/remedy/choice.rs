@@ -4,6 +4,7 @@ use crate::audit::cluster::stream::OwnImage;
 use crate::audit::cluster::target;
 use crate::audit::results::set::SetKind;
 use crate::audit::upkeep::candidate::parsed;
+use crate::audit::verdict::evidence::of_okd;
 use crate::audit::verdict::horizon::verdict_at;
 use crate::audit::verdict::image_judge::Judge;
 use crate::audit::versions::published::newest_for;
@@ -93,8 +94,14 @@ pub(crate) fn choice(
     let asked = parsed(judge.release);
     let verdict = |version: &ImageVersion| refusing(judge, way, version);
     let is_let_in = |version: &ImageVersion| verdict(version).action == Action::Proceed;
-    // The nodes of a node pool are of another cluster.
-    let mut own = own.iter().copied().filter(|_| kind != SetKind::NodePool);
+    let is_foreign = |own: &OwnImage| {
+        judge
+            .release
+            .is_some_and(|release| of_okd(&own.version(), release).is_some())
+    };
+    // The nodes of a node pool are of another cluster; ConfigMaps of OpenShift have named images of OKD.
+    let own = own.iter().copied();
+    let mut own = own.filter(|own| kind != SetKind::NodePool && !is_foreign(own));
     let let_in: Vec<OwnImage> = own
         .clone()
         .filter(|own| is_let_in(&own.version()))

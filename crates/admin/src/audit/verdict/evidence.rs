@@ -75,7 +75,12 @@ pub(crate) fn by_what_is_known(
         let why = why.unwrap_or_else(|| in_no_list(judge.image));
         verdict.message = format!("the version is unknown: {why}");
     }
-    if verdict.reason == Reason::NoRuleEvaluated
+    if let Some(family) = known.and_then(|known| of_okd(&known.version, judge.release?))
+        && verdict.verdict != Outcome::Refused
+    {
+        let message = format!("images of {family} are OKD's, and the cluster is of OpenShift");
+        verdict = left_open(verdict, Reason::NoRuleEvaluated, message);
+    } else if verdict.reason == Reason::NoRuleEvaluated
         && let Some(family) = known.and_then(|known| unjudged(&known.version, &verdict))
     {
         verdict.message = format!("the policy has no rule for images of {family}");
@@ -109,6 +114,13 @@ pub(crate) fn with_horizon(verdict: Verdict, known: KnownVersion, judge: Judge<'
         later: refusals,
         note: None,
     }
+}
+
+/// The family of an image that is OKD's, where this release is one of OpenShift.
+pub(crate) fn of_okd(version: &ImageVersion, release: &str) -> Option<&'static str> {
+    let family = version.os_family()?;
+    let is_of_okd = matches!(family, OsFamily::Fcos | OsFamily::Scos);
+    (is_of_okd && parsed(Some(release)).is_some() && !is_okd(release)).then(|| family.name())
 }
 
 /// The family of an image of OKD that none of the policy's rules is about.

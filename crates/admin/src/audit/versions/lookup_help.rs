@@ -47,11 +47,11 @@ macro_rules! helps {
 
 const STREAMS: [&str; 2] = helps!(
     ": ",
-    "name the stream metadata of the release that it is from (--streams), or let one node join and audit again"
+    "name the stream metadata of the release that it is from (`--streams`), or let one node join and audit again"
 );
 const AMI: [&str; 2] = helps!(
     ": ",
-    "its name in AWS may say the version (`oc skewguard inspect NAME`), --streams knows newer ones, or let one join"
+    "its name in AWS may say the version (`oc skewguard inspect NAME`), `--streams` knows newer ones, or let one join"
 );
 const UPLOADED: [&str; 2] = helps!(
     ", and ",

@@ -2,6 +2,7 @@
 
 use super::facts::head;
 use super::page::with;
+use super::text::{above_command, in_use};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;
@@ -74,6 +75,8 @@ fn of_audit(audit: &BootImageAudit, oc: &str) -> Value {
     let refused = audit.sets.iter();
     let refused = refused.filter(|set| set.would_be_refused() && !set.is_excepted());
     let (mended, by_hand): (Vec<_>, Vec<_>) = refused.partition(|set| set.patch.is_some());
+    let oldest = audit.oldest.as_ref();
+    let oldest = oldest.filter(|oldest| oldest.command.is_some());
     let rows = |sets: Vec<&SetAudit>| sets.into_iter().map(row).collect::<Vec<_>>();
     json!({
         "head": head(audit),
@@ -82,7 +85,10 @@ fn of_audit(audit: &BootImageAudit, oc: &str) -> Value {
         "mended": rows(mended),
         "by_hand": rows(by_hand),
         "keep": keep_commands(audit),
-        "oldest": audit.oldest.as_ref().and_then(|oldest| oldest.command.as_ref()),
+        "oldest": oldest.map(|oldest| with(json!(oldest), json!({
+            "says": in_use(oldest, audit.oldest_birth.as_ref()),
+            "above_command": above_command(audit.cluster.as_ref()),
+        }))),
     })
 }
 

@@ -37,8 +37,11 @@ patches
 {% endfor %}
 {% if of.oldest is not none %}
 
-# To tell the Machine Config Operator the oldest boot image, where nothing older is in use:
-# {{ of.oldest }}
+# {{ of.oldest.says }}
+# {{ of.oldest.above_command }}
+# {{ of.oldest.command }}
+# The way back:
+# {{ of.oldest.wayBack }}
 {% endif %}
 {% endmacro %}
 {% macro head(of) %}

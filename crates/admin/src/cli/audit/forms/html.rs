@@ -4,7 +4,7 @@ use super::chart::bars;
 use super::commands::keep_commands;
 use super::facts::{head, waiting};
 use super::page::{doubts, of_conclusion, of_image, of_set, page, things_to_do};
-use super::text::{UNTIL_THEN, in_use, operator_says};
+use super::text::{above_command, in_use, operator_says};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
@@ -36,7 +36,6 @@ pub(crate) fn render(fleet: &FleetAudit, conclusions: &Conclusions) -> Result<St
         "style": include_str!("html.css"),
         "time": fleet.time,
         "parts": parts.collect::<Vec<_>>(),
-        "until_then": UNTIL_THEN,
         "page": page(fleet, &conclusions.all),
     });
     let mut templates = templates(escape)?;
@@ -55,7 +54,11 @@ fn escape(text: &str) -> String {
 
 /// Prose, in which commands stand between backticks.
 fn marked(text: &str) -> Markup {
-    let code = |text: &str| format!("<code>{}</code>", escape(text));
+    // A browser breaks an option behind its hyphens.
+    let code = |text: &str| match text.starts_with("--") && !text.contains(' ') {
+        true => format!("<code class=\"option\">{}</code>", escape(text)),
+        false => format!("<code>{}</code>", escape(text)),
+    };
     Markup::from_safe_string(in_parts(text, escape, code))
 }
 
@@ -65,6 +68,7 @@ fn of_audit(audit: &BootImageAudit, conclusion: &Conclusion) -> Value {
         json!({
             "says": in_use(oldest, audit.oldest_birth.as_ref()),
             "operator": audit.cluster.as_ref().and_then(operator_says),
+            "above_command": above_command(audit.cluster.as_ref()),
             "command": oldest.command,
             "back": oldest.way_back,
         })

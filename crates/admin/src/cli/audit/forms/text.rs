@@ -380,7 +380,16 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
 const PASSED: &str = "Compared, and no cause for concern:";
 
 /// The sentence above the command for the operator.
-pub(in crate::cli::audit) const UNTIL_THEN: &str = "Give these sets a newer image. To tell the Machine Config Operator until then, which turns mode Automatic off, \
+pub(in crate::cli::audit) fn above_command(cluster: Option<&ClusterSkew>) -> &'static str {
+    let blocks_alone = cluster.is_some_and(|cluster| cluster.blocks_alone);
+    if blocks_alone { CORRECT } else { UNTIL_THEN }
+}
+
+/// The sentence where the value alone blocks updates.
+const CORRECT: &str =
+    "No set needs another image for that. To correct the value, which ends the block:";
+
+const UNTIL_THEN: &str = "Give these sets a newer image. To tell the Machine Config Operator until then, which turns mode Automatic off, \
      and blocks updates of the cluster where the image is below the operator's own minimum:";
 
 /// The oldest image in use, and what the Machine Config Operator takes for it.
@@ -392,8 +401,10 @@ fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Str
     if let Some(words) = audit.cluster.as_ref().and_then(operator_says) {
         lines.extend(terminal.prose(0, &words));
     }
-    if let (Some(command), Some(back), Detail::All) = (&oldest.command, &oldest.way_back, detail) {
-        lines.extend(terminal.prose(0, UNTIL_THEN));
+    let cluster = audit.cluster.as_ref();
+    let is_shown = detail == Detail::All || cluster.is_some_and(|cluster| cluster.blocks_alone);
+    if let (Some(command), Some(back), true) = (&oldest.command, &oldest.way_back, is_shown) {
+        lines.extend(terminal.prose(0, above_command(cluster)));
         lines.push(format!("  {command}"));
         lines.extend(terminal.prose(0, "The way back:"));
         lines.push(format!("  {back}"));
@@ -431,6 +442,8 @@ pub(in crate::cli::audit) fn operator_says(cluster: &ClusterSkew) -> Option<Stri
     let says: Vec<String> = says.into_iter().flatten().collect();
     let judged = if cluster.older_in_use? {
         "THAT IS NEWER than the oldest boot image that sets make nodes from"
+    } else if cluster.blocks_alone {
+        "THAT ALONE BLOCKS UPDATES, no set makes nodes from an image below the operator's minimum"
     } else {
         "no set makes nodes from an older boot image"
     };
