@@ -116,10 +116,10 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit, Failure> {
             .out
             .write_all(&[json::pretty(&verdict)?, vec![b'\n']].concat())?,
         Form::Issue => {
-            let shown = message::issue(&verdict, &Context::load(&root, &verdict));
-            // In its place agetty prints the address.
-            io.out
-                .write_all(shown.replace(r"\4 or \6", "ADDRESS").as_bytes())?;
+            let context = Context::load(&root, &verdict);
+            let address = context.address.or_else(|| Some("ADDRESS".to_owned()));
+            let shown = message::issue(&verdict, &Context { address, ..context });
+            io.out.write_all(shown.as_bytes())?;
             if !message::is_shown(&verdict) {
                 io.say(format_args!(
                     "{} ({}): nothing would be shown on the console",

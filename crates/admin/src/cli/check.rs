@@ -7,10 +7,11 @@ use crate::audit::cluster::target::is_okd;
 use crate::cli::audit::starter_of;
 use crate::data::is_ami;
 use crate::lint::meant_pool;
+use crate::platform::Platform;
 use crate::policy::{LimitRelease, Mode};
 use crate::text::{printable, printable_up_to};
 use crate::verdict::{
-    BootImage, Facts, ImageSource, PolicyInput, Target, TargetInput, decide, text,
+    BootImage, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, decide, text,
 };
 use crate::version::{ImageVersion, OsFamily};
 use std::path::{Path, PathBuf};
@@ -47,12 +48,25 @@ pub(super) struct Args {
     /// Pool to ask about.
     #[arg(long, value_name = "POOL")]
     pool: Option<String>,
+    /// Platform to ask about, as Ignition calls it, such as vmware.
+    #[arg(long, value_name = "PLATFORM", value_parser = parse_platform)]
+    platform: Option<Platform>,
+    /// Architecture to ask about.
+    #[arg(long, value_name = "ARCHITECTURE", value_parser = ARCHITECTURES)]
+    architecture: Option<String>,
     /// Judge as if this were the policy's mode.
     #[arg(long, value_enum, ignore_case = true)]
     mode: Option<AsMode>,
     /// Form of the verdict.
     #[arg(long, short, value_enum, ignore_case = true, default_value = "text")]
     output: super::TextOrJson,
+}
+
+const ARCHITECTURES: [&str; 4] = ["x86_64", "aarch64", "ppc64le", "s390x"];
+
+fn parse_platform(name: &str) -> Result<Platform, String> {
+    let ids = || Platform::ALL.map(Platform::id).join(", ");
+    Platform::named(name).ok_or_else(|| format!("it is one of {}", ids()))
 }
 
 /// A mode to try.
@@ -172,6 +186,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             source: ImageSource::Aleph,
             path: file,
         }),
+        platform: args.platform.map(|platform| platform.id().to_owned()),
+        machine: Machine {
+            architecture: args.architecture.clone(),
+            ..Machine::default()
+        },
         warnings: warning.into_iter().chain(beyond).collect(),
         ..Facts::new(policy, target)
     });

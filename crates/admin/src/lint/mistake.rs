@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 pub(crate) enum Rule {
     TooLargeFile,
     NotUTF8,
+    NotForNodes,
     NotJSON,
     NotYAML,
     OtherAPIGroup,

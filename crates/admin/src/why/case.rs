@@ -176,8 +176,9 @@ impl<'a> Case<'a> {
     /// A time span before now, in words; nothing where it is unknown.
     pub(super) fn ago(&self, at: impl Into<Option<Moment>>) -> String {
         let at: Option<Moment> = at.into();
-        at.map_or(String::new(), |at| {
-            format!(" {} ago", span(self.now.since(at)))
+        at.map_or(String::new(), |at| match self.now.since(at) {
+            0 => " just now".to_owned(),
+            seconds => format!(" {} ago", span(seconds)),
         })
     }
 

@@ -145,12 +145,12 @@ impl Walk<'_> {
                 continue;
             }
             match &birth.to_know {
-                Some(why) => self.path.not_compared.push(format!(
+                Some(why) if birth.remedy.is_none() => self.path.not_compared.push(format!(
                     "{} of {}: {why}",
                     birth.issue,
                     count(birth.count, "node")
                 )),
-                None => {
+                _ => {
                     let by = self.by(hop, Event::PoolRolls);
                     self.path.steps.push(of_nodes(birth, by));
                 }
@@ -160,6 +160,10 @@ impl Walk<'_> {
 }
 
 fn of_nodes(birth: BirthAudit, by: By) -> Step {
+    let because = match &birth.to_know {
+        Some(why) => format!("may have {}: {}: {why}", birth.issue, birth.reason),
+        None => format!("{}: {}", birth.issue, birth.reason),
+    };
     Step {
         kind: StepKind::Nodes,
         subject: format!("nodes {}", birth.names()),
@@ -168,8 +172,8 @@ fn of_nodes(birth: BirthAudit, by: By) -> Step {
         not_before: None,
         holds_to: None,
         effects: Vec::new(),
-        because: format!("{}: {}", birth.issue, birth.reason),
-        certain: true,
+        because,
+        certain: birth.to_know.is_none(),
         pool: birth.pool,
         remedy: birth.remedy,
     }

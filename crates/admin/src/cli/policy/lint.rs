@@ -8,13 +8,15 @@ use crate::API_VERSION;
 use crate::audit::{Objects, RefusedOwn, refused_own};
 use crate::lint::{LintFinding, LintReport, Rule, Severity, lint};
 use crate::policy::MAX_BYTES;
+use crate::yaml::looks_like_yaml;
 use clap::{ValueEnum, ValueHint};
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus, TestSuite};
 use serde::Serialize;
+use skewguard_cluster::file;
 use skewguard_cluster::files::input;
 use skewguard_cluster::names::count;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Find every mistake of a policy, with its line and its remedy
 ///
@@ -73,6 +75,10 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         let report = match read {
             Ok(bytes) => {
                 let mut report = lint(&bytes);
+                if let Some(what) = not_as_nodes_read(path, &bytes) {
+                    let found = Rule::NotForNodes.finding("", (1, 1), &[("what", &what)]);
+                    report.extend(std::iter::once(found));
+                }
                 if let Some(objects) = &cluster {
                     let refused = match report.is_misread() {
                         false => refused_own(objects, &policy_input(&name, &for_nodes(bytes))),
@@ -128,6 +134,19 @@ fn cluster(from: &[PathBuf], io: &mut Io<'_>) -> Result<(Option<Objects>, Exit),
         exit = Exit::Failed;
     }
     Ok((Some(objects), exit))
+}
+
+/// The form of a file that its name calls JSON, and no node reads as it stands.
+fn not_as_nodes_read(path: &Path, bytes: &[u8]) -> Option<&'static str> {
+    path.extension().filter(|end| *end == "json")?;
+    if std::str::from_utf8(bytes).is_ok_and(looks_like_yaml) {
+        return Some("YAML");
+    }
+    let is_utf16 = matches!(
+        *file::read_start(path, 2).ok()?,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..]
+    );
+    is_utf16.then_some("UTF-16")
 }
 
 /// No other image helps then: the policy has to change.

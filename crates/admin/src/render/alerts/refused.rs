@@ -11,6 +11,7 @@ use crate::policy::{
     Affects, Bound, Effect, KnownIssue, Limit, Policy, Scope, VersionBound, When, choose,
 };
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, Scheme};
+use skewguard_cluster::names::count;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The label as kube-state-metrics exports it.
@@ -121,10 +122,13 @@ fn left_out(policy: &Policy, limit: Option<&Limit>, release: Option<Release>) ->
         let scope = issue.scope.as_ref();
         !scope.is_ok_and(is_about_images_alone)
     };
-    let conditional = first_boot_issues(policy).filter(is_conditional).count();
-    if conditional > 0 {
+    let conditional = first_boot_issues(policy).filter(is_conditional);
+    let conditional: Vec<&str> = conditional.map(|issue| &*issue.id).collect();
+    if !conditional.is_empty() {
         left_out.push(format!(
-            "{conditional} known issues with conditions: the metric does not say more than a node's boot image"
+            "{} with conditions ({}): the metric does not say more than a node's boot image",
+            count(conditional.len(), "known issue"),
+            conditional.join(", ")
         ));
     }
     left_out

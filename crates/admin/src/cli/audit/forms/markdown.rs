@@ -9,27 +9,52 @@ use crate::cli::audit::word::Word;
 use crate::forms::markdown::render_template;
 use minijinja::Error;
 use serde_json::json;
+use std::collections::BTreeMap;
 
-/// The most rows of allowed sets, and items of a list: GitHub takes 65,536 characters for a comment.
+/// The most rows of allowed sets, and items of a list.
 const MOST: usize = 100;
 
+/// GitHub takes so many characters for a comment.
+const LONGEST: usize = 65_536;
+
 /// The sets that are not allowed, and how many are, with a row for each cluster where there are
-/// several.
+/// several. What is too long for a comment has fewer items of lists, then fewer rows, refused ones last.
 pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> Result<String, Error> {
+    let sets = fleet.audits().flat_map(|audit| &audit.sets);
+    let open = sets.filter(|set| !set.would_be_allowed()).count();
+    let (mut rows, mut items) = (MOST.max(open).max(fleet.items.len()), MOST);
+    loop {
+        let text = bounded(fleet, conclusion, rows, items)?;
+        if text.len() <= LONGEST || rows == 0 {
+            return Ok(text);
+        }
+        match items {
+            0..10 => rows /= 2,
+            _ => items /= 2,
+        }
+    }
+}
+
+fn bounded(
+    fleet: &FleetAudit,
+    conclusion: &Conclusion,
+    most_rows: usize,
+    most: usize,
+) -> Result<String, Error> {
     let mut sets = of_all(fleet, |of| of.audit.iter().flat_map(|audit| &audit.sets));
     sets.sort_by_key(|(_, set)| Word::of(set));
     let (rows, allowed): (Vec<_>, Vec<_>) = sets.into_iter().partition(|(_, set)| is_said(set));
-    let open = rows.iter().filter(|(_, set)| !set.would_be_allowed());
-    let most = MOST.max(open.count());
-    let shown = rows.iter().take(most);
+    let shown = rows.iter().take(most_rows);
     let shown = shown.map(|(name, set)| (name, of_set(set)));
+    let hidden = rows.iter().skip(most_rows).map(|(_, set)| Word::of(set));
     let births = of_all(fleet, |of| of.audit.iter().flat_map(|audit| &audit.births));
     let births = births.iter().map(|(name, birth)| (name, birth.says()));
     let page = json!({
-        "most": MOST,
+        "most": most,
+        "most_rows": most_rows,
         "head": fleet.alone().map(head),
         "rows": shown.collect::<Vec<_>>(),
-        "more": rows.len().saturating_sub(most),
+        "more": counts(hidden),
         "allowed": allowed.len(),
         "to_do": of_all(fleet, |of| of.audit.iter().flat_map(things_to_do)),
         "births": births.collect::<Vec<_>>(),
@@ -42,6 +67,15 @@ pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> Result<Stri
         "page": page(fleet, conclusion),
     });
     render_template(include_str!("page.md"), page)
+}
+
+/// `2 refused, 1 unknown`
+fn counts(words: impl Iterator<Item = Word>) -> String {
+    let mut counts: BTreeMap<Word, usize> = BTreeMap::new();
+    words.for_each(|word| *counts.entry(word).or_default() += 1);
+    let counts = counts.iter();
+    let counts = counts.map(|(word, count)| format!("{count} {}", word.lower()));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 /// The items of all clusters, each with its cluster's name where there are several.
