@@ -225,6 +225,16 @@ fn utf_16_is_read() {
     let objects = wide("objects.json", &std::fs::read_to_string(AWS).unwrap());
     let (lint, err, exit) = run(&["policy", "lint", &policy]);
     assert_eq!((err.as_str(), exit), ("", Exit::Done), "{lint}");
+    let warns = "the file is named .json and is UTF-16: nodes read JSON in UTF-8";
+    assert!(lint.contains(warns), "{lint}");
+    let yaml = desk.path().join("yaml.json");
+    std::fs::write(
+        &yaml,
+        "apiVersion: skewguard.dev/v1alpha1\nkind: BootImageSkewPolicy\n",
+    )
+    .unwrap();
+    let (lint, ..) = run(&["policy", "lint", yaml.to_str().unwrap()]);
+    assert!(lint.contains(&warns.replace("UTF-16", "YAML")), "{lint}");
     let judged = run(&["check", "--policy", &policy, "--aleph", &aleph]);
     assert!(judged.0.starts_with("Would be refused: "), "{judged:?}");
     let audited = run(&["audit", "--policy", &policy, "--from", &objects]).0;

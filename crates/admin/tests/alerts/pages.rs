@@ -110,7 +110,7 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
         ("audit.md", "--audit registry.example.com"),
         (
             "install.md",
-            "render alerts --policy policy.json | oc apply",
+            "render alerts --policy policy.json --target 4.22 | oc apply",
         ),
         (
             "install.md",
@@ -151,7 +151,7 @@ fn what_the_pages_apply_is_gone_after_uninstalling() {
 
     cluster.run(&code(
         "install.md",
-        "render alerts --policy policy.json | oc apply",
+        "render alerts --policy policy.json --target 4.22 | oc apply",
     ));
     cluster.run(&code("install.md", "--ignore-not-found alertingrule"));
     cluster.run(&code("install.md", "oc label nodes --all"));

@@ -536,3 +536,36 @@ fn rows_of_csv_have_release_and_infrastructure() {
         }
     }
 }
+
+/// GitHub takes 65,536 characters for a comment: what is left out is counted, refused sets come first.
+#[test]
+fn markdown_fits_a_comment() {
+    let whole: Value = serde_json::from_str(&fixture("aws.json")).unwrap();
+    let mut items = whole["items"].as_array().unwrap().clone();
+    let is_old =
+        |object: &&Value| object["kind"] == "MachineSet" && object["metadata"]["name"] == "c1-old";
+    let old = items.iter().find(is_old).unwrap().clone();
+    for n in 0..1_500 {
+        let mut set = old.clone();
+        set["metadata"]["name"] = format!("c1-more-{n}").into();
+        if n >= 100 {
+            let ami = format!("ami-{n:017x}");
+            set["spec"]["template"]["spec"]["providerSpec"]["value"]["ami"]["id"] = ami.into();
+        }
+        items.push(set);
+    }
+    let text = json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string();
+    let (out, ..) = audit_text(&text, &["-o", "markdown", "--target", "4.22"]);
+    assert!(out.len() <= 65_536, "{}", out.len());
+    let left_out = out.lines().find(|line| line.starts_with("And ")).unwrap();
+    assert!(
+        left_out.ends_with(" unknown more: `-o csv` has all.") && !left_out.contains("refused"),
+        "{left_out}"
+    );
+    let rows: Vec<&str> = out.lines().filter(|line| line.starts_with("| ")).collect();
+    let refused = rows
+        .iter()
+        .filter(|row| row.starts_with("| refused"))
+        .count();
+    assert_eq!(refused, 101);
+}

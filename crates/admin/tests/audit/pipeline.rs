@@ -651,6 +651,37 @@ fn check_refuses_under_a_policy_that_warns_where_asked() {
     assert_eq!(exit, Exit::Done);
 }
 
+/// A limit with conditions, at the desk.
+#[test]
+fn check_asks_about_a_platform_and_an_architecture() {
+    let desk = Desk::new();
+    let policy = desk.write(
+        "when.json",
+        r#"{"apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Enforce", "knownIssues": [], "limits": [
+            {"deniedVersions": []},
+            {"when": {"platforms": ["vmware"], "architectures": ["x86_64"]}, "minimumOCPVersion": "4.13.0"}]}"#,
+    );
+    let check = |more: &[&str]| {
+        let image = ["--image", "412.86.202301311551-0", "--target", "4.18"];
+        let (out, err, exit) = run(&[&["check", "--policy", &policy], &image[..], more].concat());
+        (
+            format!("{}{err}", out.lines().next().unwrap_or_default()),
+            exit,
+        )
+    };
+    let (says, _) = check(&[]);
+    assert!(says.starts_with("Undetermined: "), "{says}");
+    let refused = "Refused: boot image is OCP 4.12; the minimum is 4.13.0".to_owned();
+    assert_eq!(
+        check(&["--platform", "vmware", "--architecture", "x86_64"]),
+        (refused, Exit::Refused)
+    );
+    assert_eq!(check(&["--platform", "aws"]).1, Exit::Done);
+    let (says, exit) = check(&["--platform", "bee"]);
+    assert_eq!(exit, Exit::Usage);
+    assert!(says.contains("it is one of aws, azure, gcp"), "{says}");
+}
+
 #[test]
 fn lint_speaks_junit() {
     let desk = Desk::new();

@@ -27,7 +27,7 @@ const MAX_AUDIT: u64 = 64 << 20;
 #[derive(Debug, clap::Args)]
 #[command(after_help = concat!("\
 Example:
-  oc skewguard render alerts --policy policy.json |
+  oc skewguard render alerts --policy policy.json --target 4.22 |
     oc apply --server-side -f -
 
 A runbook for each alert:
