@@ -122,7 +122,7 @@ fn a_node_of_rhel_10_proves_no_higher_level() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let items = [
         set("m5.xlarge", "9.0.20250510-0", SCOS_10),
-        vec![version("4.22.1")],
+        vec![version("4.22.0-okd-scos.5")],
     ]
     .concat();
     std::fs::write(path("objects.json"), list(items)).unwrap();
