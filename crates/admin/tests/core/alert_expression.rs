@@ -297,7 +297,9 @@ fn known_issues_count_where_they_are_about_images_alone() {
     let refused = Refused::new(&policy, Some("4.22.1".parse().unwrap())).unwrap();
     assert_eq!(
         refused.left_out,
-        ["1 known issues with conditions: the metric does not say more than a node's boot image"]
+        [
+            "1 known issue with conditions (B): the metric does not say more than a node's boot image"
+        ]
     );
     assert!(Selectors::new(refused.expression.as_deref()).fires("9.6.20251023-0"));
 }
