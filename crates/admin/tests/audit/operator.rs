@@ -679,13 +679,13 @@ fn the_operator_takes_scos_9_for_rhel_9_0() {
 
 /// The audit of a case: its text on one line.
 fn of_case(name: &str, more: &[&str]) -> (String, Exit) {
-    let from = format!("tests/data/cases/{name}");
+    let from = format!("tests/data/operator/{name}");
     let (out, err, exit) = audit(&[&["--from", &from], more].concat());
     assert_eq!(err, "");
     (out.split_whitespace().collect::<Vec<_>>().join(" "), exit)
 }
 
-/// The value says 4.12, all images are of 4.18: the quoted advice to update them would help nothing.
+/// After openshift-docs #108103, #109084 and openshift/machine-config-operator #5428. The value says 4.12, all images are of 4.18: the quoted advice to update them would help nothing.
 #[test]
 fn a_value_that_alone_blocks_updates_is_said_with_its_command() {
     let says = "The cluster (bootImageSkewEnforcement, mode Manual) says OCP 4.12.0: THAT ALONE BLOCKS UPDATES, no set makes nodes \
@@ -708,18 +708,18 @@ fn a_value_that_alone_blocks_updates_is_said_with_its_command() {
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["cluster"]["blocksAlone"], true);
     // Where a set may be missing nobody says so.
-    let from = format!("tests/data/cases/{CASE}/ms.json");
+    let from = format!("tests/data/operator/{CASE}/ms.json");
     let (sets_alone, _, _) = audit(&["--from", &from, "-o", "json"]);
     assert!(!sets_alone.contains("blocksAlone"));
 }
 
-/// A ConfigMap of OpenShift 4.19.18 names an image of OKD.
+/// A ConfigMap of OpenShift 4.19.18 names an image of OKD (COS-3765).
 #[test]
 fn no_image_of_okd_is_advised_or_allowed_in_a_cluster_of_openshift() {
     for more in [
         &[][..],
         &["--target", "4.22"],
-        &["--policy", "tests/data/cases/scos-in-ocp/p.json"],
+        &["--policy", "tests/data/operator/scos-in-ocp/p.json"],
     ] {
         let (text, exit) = of_case("scos-in-ocp/c.yaml", more);
         assert!(
