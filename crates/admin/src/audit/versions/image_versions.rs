@@ -20,7 +20,7 @@ use crate::version::ImageVersion;
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::index::Index;
 use skewguard_cluster::moment::Moment;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -44,6 +44,8 @@ pub(crate) struct Lookup<'a> {
     by_image: BTreeMap<(Platform, String), Vec<(&'a Site, &'a Machine)>>,
     /// Findings by an image and its site: many sets share one.
     joined: RefCell<BTreeMap<(Platform, String, Site), Rc<Joined>>>,
+    /// The region of all nodes, else of the cluster.
+    region: OnceCell<Option<String>>,
     /// The groups of all Machines.
     groups: BTreeSet<&'static str>,
 }
@@ -62,6 +64,7 @@ impl<'a> Lookup<'a> {
             index: Index::new(objects),
             by_image,
             joined: RefCell::default(),
+            region: OnceCell::new(),
             groups: objects
                 .machines
                 .iter()
@@ -127,9 +130,12 @@ impl<'a> Lookup<'a> {
 
     /// The region of these nodes, else of all of the cluster, else of its Infrastructure.
     pub(crate) fn region_of(&self, nodes: &[&Node]) -> Option<String> {
+        let of_all = || {
+            common(self.objects.nodes.iter(), |node| node.region.as_ref())
+                .or_else(|| self.objects.region.clone())
+        };
         common(nodes.iter().copied(), |node| node.region.as_ref())
-            .or_else(|| common(self.objects.nodes.iter(), |node| node.region.as_ref()))
-            .or_else(|| self.objects.region.clone())
+            .or_else(|| self.region.get_or_init(of_all).clone())
     }
 
     /// The version of an image by the lists that have it, else by its name.
