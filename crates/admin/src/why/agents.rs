@@ -56,6 +56,10 @@ impl Case<'_> {
             format!("{name} {does}: its Agent is {at}{info}{bad}"),
         );
         let finding = finding.says(&at).next(agent_advice(agent, waits_for_user));
+        if agent.state.is_empty() {
+            self.unseen("the state of its Agent: it has none, or it was not read");
+            return Err(finding);
+        }
         Err(finding.proved(self, source, &[Counter::Itself]))
     }
 }

@@ -78,8 +78,13 @@ impl Case<'_> {
         let (name, full_name) = (self.name, host.metadata.full_name());
         let mut source = format!("BareMetalHost {full_name}, status.provisioning.state");
         self.see(&source, host.since().or(host.updated), &host.state);
-        let error = host.error_type.as_ref().map(|kind| {
-            let message = host.error_message.as_deref().unwrap_or_default();
+        let kind = host.error_type.as_deref();
+        let message = host
+            .error_message
+            .as_deref()
+            .filter(|text| !text.is_empty());
+        let error = kind.or(message.map(|_| "an error")).map(|kind| {
+            let message = message.unwrap_or("it does not say which.");
             let of_error = format!("BareMetalHost {full_name}, status.errorMessage");
             self.see(&of_error, None, format!("{kind}: {message}"));
             (of_error, kind, message)

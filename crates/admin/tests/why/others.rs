@@ -62,6 +62,18 @@ fn a_host_says_itself_why_it_is_not_installed() {
         sentence(&found),
         "rack1-u7 is not installed yet: host openshift-machine-api/rack1-u7 is provisioning for 85 minutes."
     );
+    // One of its two fields was taken away.
+    let mut half = host("provisioning", Some(error));
+    half["status"]["errorType"].take();
+    assert_eq!(
+        sentence(&report(half)),
+        "rack1-u7 is not installed: host openshift-machine-api/rack1-u7 has an error: Image provisioning failed: Deploy step deploy.install_coreos failed: disk not found."
+    );
+    let half = host("provisioning", Some(("provisioning error", "")));
+    assert_eq!(
+        sentence(&report(half)),
+        "rack1-u7 is not installed: host openshift-machine-api/rack1-u7 has provisioning error: it does not say which."
+    );
     let found = report(host("provisioned", None));
     assert_eq!(only(&found)["kind"], "BareMetalHost");
     assert_eq!(
@@ -69,6 +81,40 @@ fn a_host_says_itself_why_it_is_not_installed() {
         "Unknown",
         "its logs were not read: {found:#}"
     );
+}
+
+#[test]
+fn an_agent_without_a_state_says_nothing_for_certain() {
+    let gather = Gather::of("nothing-known");
+    std::fs::remove_dir_all(gather.dir.path().join("namespaces")).unwrap();
+    let agent = json!({ "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "Agent", "metadata": metadata("hw-env", "a1b2c3d4"),
+        "spec": { "approved": true, "hostname": "worker-7", "clusterDeploymentName": { "name": "spoke1", "namespace": "spoke1" } } });
+    std::fs::write(gather.dir.path().join("more.json"), agent.to_string()).unwrap();
+    let found = gather.json();
+    let told = only(&found);
+    assert_eq!(
+        (&told["isCertain"], told["unseen"][0].as_str()),
+        (
+            &json!(false),
+            Some("the state of its Agent: it has none, or it was not read")
+        ),
+        "{told:#}"
+    );
+}
+
+/// Only a signer says so, which takes approved requests alone.
+#[test]
+fn a_signer_that_failed_has_denied_nothing() {
+    let folder = "cluster-scoped-resources/certificates.k8s.io/certificatesigningrequests";
+    let gather = Gather::of("no-certificate");
+    let failed = "status:\n  conditions:\n  - message: usages did not match\n    reason: SignerValidationFailure\n    status: 'True'\n    type: Failed\n";
+    for name in ["csr-72cnz", "csr-9xk4d"] {
+        let file = gather.dir.path().join(format!("{folder}/{name}.yaml"));
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(file, text.replace("status: {}\n", failed)).unwrap();
+    }
+    let found = gather.json();
+    assert_eq!(only(&found)["cause"], "CertificateNotSigned", "{found:#}");
 }
 
 /// Our own admission policy refuses the Machine, and there is none to ask about.

@@ -91,7 +91,10 @@ impl CertificateRequest {
             is_client,
             is_first,
             is_as_a_nodes,
-            is_approved: condition(&conditions, "Approved").is_some(),
+            // A signer, which alone says that it failed, takes approved ones.
+            is_approved: ["Approved", "Failed"]
+                .iter()
+                .any(|kind| condition(&conditions, kind).is_some()),
             is_signed: certificate.is_some(),
             dates: certificate.as_deref().and_then(Validity::of_encoded_pem),
             denied: denied.map(Condition::says),
