@@ -1,6 +1,7 @@
 //! `audit` and `why` on the same input: where both speak of a Machine, a host, a report, user data, the
 //! cluster or the time, they say the same. What is right is told by the objects, not by either program.
 
+use crate::audit::real::nothing_is_kept;
 use crate::audit::served::serve;
 use crate::support::apiserver::{Lists, Options};
 use serde_json::{Value, json};
@@ -476,7 +477,8 @@ fn user_data_that_an_image_cannot_read_is_a_concern_of_both() {
     });
     let up = json!({ "phase": "Provisioned", "lastUpdated": "2026-03-01T10:03:00Z" });
     let spec = json!({ "providerID": "vsphere://42-a", "providerSpec": vsphere_spec(template) });
-    let objects = list(&[user_data, vsphere_set(template), machine("w-1", &spec, &up)]);
+    let waits = machine("w-1", &spec, &up);
+    let objects = list(&[user_data, nothing_is_kept(), vsphere_set(template), waits]);
     let said = Said::on(&objects);
     agree("user data", &said);
     let set = &said.audit["sets"][0];

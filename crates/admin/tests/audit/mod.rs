@@ -29,7 +29,7 @@ mod output;
 mod path;
 mod pipeline;
 mod published;
-mod real;
+pub(crate) mod real;
 mod released;
 mod sarif;
 mod secrets;

@@ -53,7 +53,7 @@ pub(super) fn list(items: impl IntoIterator<Item = Value>) -> String {
 }
 
 /// A MachineConfiguration whose operator keeps no image: on vSphere it could keep any.
-pub(super) fn nothing_is_kept() -> Value {
+pub(crate) fn nothing_is_kept() -> Value {
     let manager = json!({ "apiGroup": "machine.openshift.io", "resource": "machinesets", "selection": { "mode": "None" } });
     json!({ "apiVersion": "operator.openshift.io/v1", "kind": "MachineConfiguration", "metadata": { "name": "cluster" },
         "status": { "managedBootImagesStatus": { "machineManagers": [manager] } } })
