@@ -44,6 +44,8 @@ pub(crate) struct Lookup<'a> {
     by_image: BTreeMap<(Platform, String), Vec<(&'a Site, &'a Machine)>>,
     /// Findings by an image and its site: many sets share one.
     joined: RefCell<BTreeMap<(Platform, String, Site), Rc<Joined>>>,
+    /// The architecture of all nodes.
+    architecture: OnceCell<Option<String>>,
     /// The region of all nodes, else of the cluster.
     region: OnceCell<Option<String>>,
     /// The groups of all Machines.
@@ -64,6 +66,7 @@ impl<'a> Lookup<'a> {
             index: Index::new(objects),
             by_image,
             joined: RefCell::default(),
+            architecture: OnceCell::new(),
             region: OnceCell::new(),
             groups: objects
                 .machines
@@ -107,17 +110,15 @@ impl<'a> Lookup<'a> {
     /// cluster.
     pub(crate) fn architecture_of(&self, nodes: &[&Node], image: &Image) -> Option<String> {
         let own = common(nodes.iter().copied(), |node| node.architecture.as_ref());
+        // Where the release has several, the next node may be of any.
+        let of_all = || {
+            let nodes = self.objects.nodes.iter();
+            let nodes = nodes.filter(|_| !self.objects.is_multi_arch);
+            common(nodes, |node| node.architecture.as_ref())
+        };
         own.or_else(|| image.instance_architecture.map(str::to_owned))
             .or_else(|| self.image_architecture(image))
-            .or_else(|| {
-                // Where the release has several, the next node may be of any.
-                let nodes = self
-                    .objects
-                    .nodes
-                    .iter()
-                    .filter(|_| !self.objects.is_multi_arch);
-                common(nodes, |node| node.architecture.as_ref())
-            })
+            .or_else(|| self.architecture.get_or_init(of_all).clone())
     }
 
     /// The architecture of an image by the lists that have it, else by its name.
