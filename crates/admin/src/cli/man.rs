@@ -79,6 +79,8 @@ fn page(command: &Command, name: &str, parent: Option<&str>) -> std::io::Result<
         man.render_subcommands_section(&mut page)?;
     }
     if command.get_after_help().is_some() {
+        // A line with an address cannot be spread to the margin.
+        page.extend_from_slice(b".ad l\n");
         man.render_extra_section(&mut page)?;
     }
     let mut rest = Roff::new();
