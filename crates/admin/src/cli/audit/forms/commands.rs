@@ -1,8 +1,7 @@
 //! `--print-commands fix`: what one command each mends, as a script (pure).
 
-use super::facts::head;
+use super::facts::{above_command, head, in_use};
 use super::page::with;
-use super::text::{above_command, in_use};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;

@@ -3,7 +3,9 @@
 use crate::audit::results::fleet::ClusterAudit;
 use crate::audit::results::set::SetIssue;
 use crate::audit::results::{Summary, some_of};
-use crate::audit::{BootImageAudit, Provisioned, SetAudit, SetException};
+use crate::audit::{
+    BootImageAudit, ClusterSkew, Oldest, OldestBirth, Provisioned, SetAudit, SetException,
+};
 use crate::cli::audit::word::{Word, form};
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::BootImageStatus;
@@ -387,6 +389,61 @@ pub(in crate::cli::audit) fn cluster_word(cluster: &ClusterAudit) -> Word {
     } else {
         Word::Allowed
     }
+}
+
+/// The sentence above the command for the operator.
+pub(in crate::cli::audit) fn above_command(cluster: Option<&ClusterSkew>) -> &'static str {
+    let blocks_alone = cluster.is_some_and(|cluster| cluster.blocks_alone);
+    if blocks_alone { CORRECT } else { UNTIL_THEN }
+}
+
+/// The sentence where the value alone blocks updates.
+const CORRECT: &str =
+    "No set needs another image for that. To correct the value, which ends the block:";
+
+const UNTIL_THEN: &str = "Give these sets a newer image. To tell the Machine Config Operator until then, which turns mode Automatic off, \
+     and blocks updates of the cluster where the image is below the operator's own minimum:";
+
+/// The oldest boot image that sets make nodes from, and beside it that of joined nodes, in words.
+pub(in crate::cli::audit) fn in_use(oldest: &Oldest, birth: Option<&OldestBirth>) -> String {
+    let unknown = match oldest.unknown {
+        0 => String::new(),
+        1 => " The image of 1 more set is unknown, and may be older.".to_owned(),
+        more => format!(" The images of {more} more sets are unknown, and may be older."),
+    };
+    let birth = birth.filter(|birth| birth.boot_image != oldest.boot_image);
+    let birth = birth.map_or_else(String::new, |birth| {
+        format!(
+            " The oldest that a joined node was made from: {}, by {}.",
+            shown(&birth.boot_image),
+            birth.used_by
+        )
+    });
+    format!(
+        "Oldest boot image that sets make nodes from: {}, by {}.{unknown}{birth}",
+        shown(&oldest.boot_image),
+        oldest.used_by
+    )
+}
+
+/// The oldest boot image by the Machine Config Operator, in words; nothing where it
+/// cannot be compared with what was found.
+pub(in crate::cli::audit) fn operator_says(cluster: &ClusterSkew) -> Option<String> {
+    let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
+    let says = [cluster.rhcos_version.clone(), ocp];
+    let says: Vec<String> = says.into_iter().flatten().collect();
+    let judged = if cluster.older_in_use? {
+        "THAT IS NEWER than the oldest boot image that sets make nodes from"
+    } else if cluster.blocks_alone {
+        "THAT ALONE BLOCKS UPDATES, no set makes nodes from an image below the operator's minimum"
+    } else {
+        "no set makes nodes from an older boot image"
+    };
+    Some(format!(
+        "The cluster (bootImageSkewEnforcement, mode {}) says {}: {judged}.",
+        cluster.mode,
+        says.join(", ")
+    ))
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use super::chart::bars;
 use super::commands::keep_commands;
-use super::facts::{head, waiting};
+use super::facts::{above_command, head, in_use, operator_says, waiting};
 use super::page::{doubts, of_conclusion, of_image, of_set, page, things_to_do};
-use super::text::{above_command, in_use, operator_says};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BirthAudit, BootImageAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};

@@ -3,15 +3,13 @@
 
 use super::commands::keep_commands;
 use super::facts::{
-    BIRTHS, CLUSTER_COLUMNS, FactKind, cluster_cells, cluster_notes, facts, head, lookup_helps,
-    names, namespace, remedies, shown, wait,
+    BIRTHS, CLUSTER_COLUMNS, FactKind, above_command, cluster_cells, cluster_notes, facts, head,
+    in_use, lookup_helps, names, namespace, operator_says, remedies, wait,
 };
 use super::path;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::set::ReleaseBy;
-use crate::audit::{
-    BirthAudit, BootImageAudit, ClusterSkew, Oldest, OldestBirth, SetAudit, Unread,
-};
+use crate::audit::{BirthAudit, BootImageAudit, SetAudit, Unread};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::later::Later;
 use crate::cli::audit::next::NextStep;
@@ -379,19 +377,6 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
 /// The title of what was compared, and is as it should be.
 const PASSED: &str = "Compared, and no cause for concern:";
 
-/// The sentence above the command for the operator.
-pub(in crate::cli::audit) fn above_command(cluster: Option<&ClusterSkew>) -> &'static str {
-    let blocks_alone = cluster.is_some_and(|cluster| cluster.blocks_alone);
-    if blocks_alone { CORRECT } else { UNTIL_THEN }
-}
-
-/// The sentence where the value alone blocks updates.
-const CORRECT: &str =
-    "No set needs another image for that. To correct the value, which ends the block:";
-
-const UNTIL_THEN: &str = "Give these sets a newer image. To tell the Machine Config Operator until then, which turns mode Automatic off, \
-     and blocks updates of the cluster where the image is below the operator's own minimum:";
-
 /// The oldest image in use, and what the Machine Config Operator takes for it.
 fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
     let Some(oldest) = &audit.oldest else {
@@ -410,48 +395,6 @@ fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Str
         lines.push(format!("  {back}"));
     }
     lines
-}
-
-/// The oldest boot image that sets make nodes from, and beside it that of joined nodes, in words.
-pub(in crate::cli::audit) fn in_use(oldest: &Oldest, birth: Option<&OldestBirth>) -> String {
-    let unknown = match oldest.unknown {
-        0 => String::new(),
-        1 => " The image of 1 more set is unknown, and may be older.".to_owned(),
-        more => format!(" The images of {more} more sets are unknown, and may be older."),
-    };
-    let birth = birth.filter(|birth| birth.boot_image != oldest.boot_image);
-    let birth = birth.map_or_else(String::new, |birth| {
-        format!(
-            " The oldest that a joined node was made from: {}, by {}.",
-            shown(&birth.boot_image),
-            birth.used_by
-        )
-    });
-    format!(
-        "Oldest boot image that sets make nodes from: {}, by {}.{unknown}{birth}",
-        shown(&oldest.boot_image),
-        oldest.used_by
-    )
-}
-
-/// The oldest boot image by the Machine Config Operator, in words; nothing where it
-/// cannot be compared with what was found.
-pub(in crate::cli::audit) fn operator_says(cluster: &ClusterSkew) -> Option<String> {
-    let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
-    let says = [cluster.rhcos_version.clone(), ocp];
-    let says: Vec<String> = says.into_iter().flatten().collect();
-    let judged = if cluster.older_in_use? {
-        "THAT IS NEWER than the oldest boot image that sets make nodes from"
-    } else if cluster.blocks_alone {
-        "THAT ALONE BLOCKS UPDATES, no set makes nodes from an image below the operator's minimum"
-    } else {
-        "no set makes nodes from an older boot image"
-    };
-    Some(format!(
-        "The cluster (bootImageSkewEnforcement, mode {}) says {}: {judged}.",
-        cluster.mode,
-        says.join(", ")
-    ))
 }
 
 /// A list below a title.
