@@ -5,6 +5,7 @@ use super::case::Case;
 use super::way::Stage;
 use serde::Deserialize;
 use skewguard_core::platform::Platform;
+use skewguard_core::version::Release;
 use std::sync::LazyLock;
 
 #[derive(Debug, Deserialize)]
@@ -29,17 +30,18 @@ static ISSUES: LazyLock<Vec<Issue>> = LazyLock::new(|| {
     serde_saphyr::from_str(include_str!("release_issues.yaml")).unwrap_or_default()
 });
 
-/// The numbers of a release; a candidate is of none.
-fn numbers(release: &str) -> Option<Vec<u32>> {
-    release.split('.').map(|part| part.parse().ok()).collect()
+/// A release; a candidate is none.
+fn published(text: &str) -> Option<Release> {
+    let release: Release = text.parse().ok()?;
+    (release.to_string() == text).then_some(release)
 }
 
 impl Issue {
     /// The range that has the release.
     fn range(&self, release: &str) -> Option<&Range> {
-        let own = numbers(release)?;
+        let own = published(release)?;
         let has = |range: &&Range| {
-            let ends = numbers(&range.from).zip(numbers(&range.to));
+            let ends = published(&range.from).zip(published(&range.to));
             ends.is_some_and(|(from, to)| from <= own && own <= to)
         };
         self.releases.iter().find(has)
@@ -84,7 +86,8 @@ mod tests {
                 assert!(platform == "none" || Platform::named(platform).is_some());
             }
             for Range { from, to } in &issue.releases {
-                assert!(numbers(from) < numbers(to), "{from} {to}");
+                let ends = published(from).zip(published(to));
+                assert!(ends.is_some_and(|(from, to)| from < to), "{from} {to}");
             }
         }
         let of = |release| ISSUES.iter().find_map(|issue| issue.range(release));
