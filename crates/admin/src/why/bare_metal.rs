@@ -84,10 +84,15 @@ impl Case<'_> {
             .as_deref()
             .filter(|text| !text.is_empty());
         let error = kind.or(message.map(|_| "an error")).map(|kind| {
-            let message = message.unwrap_or("it does not say which.");
             let of_error = format!("BareMetalHost {full_name}, status.errorMessage");
-            self.see(&of_error, None, format!("{kind}: {message}"));
-            (of_error, kind, message)
+            let said: Vec<&str> = host
+                .error_type
+                .as_deref()
+                .into_iter()
+                .chain(message)
+                .collect();
+            self.see(&of_error, None, said.join(": "));
+            (of_error, kind, message.unwrap_or("it does not say which."))
         });
         let is_installed = host.is_external || host.state == "provisioned";
         let finding = match error {

@@ -7,6 +7,7 @@ use super::ground::Counter;
 use super::moment::span;
 use super::taken_name::RENEWALS;
 use super::way::{At, Stage};
+use skewguard_cluster::kinds::groups::KARPENTER;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, Metadata};
 use skewguard_cluster::kinds::names::normal;
@@ -114,9 +115,14 @@ impl<'a> Case<'a> {
         let Metadata {
             namespace, name, ..
         } = &machine.metadata;
-        let kind = match machine.is_of_cluster_api() {
-            true => "machines.cluster.x-k8s.io",
-            false => "machines.machine.openshift.io",
+        // A NodeClaim has none.
+        let in_namespace = match &**namespace {
+            "" => String::new(),
+            namespace => format!(" -n {namespace}"),
+        };
+        let kind = match machine.group {
+            KARPENTER => "nodeclaims",
+            _ => "machines",
         };
         let source = self.field("metadata.deletionTimestamp");
         self.see(&source, None, "set");
@@ -128,7 +134,8 @@ impl<'a> Case<'a> {
         )
         .at(At::Node)
         .next(format!(
-            "Look what its deletion waits for: `oc describe {kind} -n {namespace} {name}`"
+            "Look what its deletion waits for: `oc describe {kind}.{}{in_namespace} {name}`",
+            machine.group
         ));
         Some(finding.proved(self, source, &[Counter::Itself]))
     }
