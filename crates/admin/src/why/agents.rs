@@ -6,6 +6,7 @@ use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::instance::no_instance;
+use crate::forms::shell::word;
 use skewguard_cluster::kinds::agent::Agent;
 
 impl Case<'_> {
@@ -84,7 +85,8 @@ fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
         Cause::AgentBootsItsIso => "Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again".to_owned(),
         Cause::AgentNotApproved => format!(
             "Approve it, if the host is yours: `oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'`",
-            agent.metadata.namespace, agent.metadata.name
+            word(&agent.metadata.namespace),
+            word(&agent.metadata.name)
         ),
         Cause::AgentWaitsForUser => "Do what its Agent says; it then goes on by itself".to_owned(),
         _ => "Correct what the Agent's conditions name".to_owned(),

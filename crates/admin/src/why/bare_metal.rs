@@ -7,8 +7,10 @@ use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::instance::no_instance;
 use super::moment::span;
+use crate::forms::shell::word;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::metadata::Metadata;
 use skewguard_core::platform::Platform;
 
 impl Case<'_> {
@@ -47,7 +49,12 @@ impl Case<'_> {
             (None, Some(at)) => format!(" for at least {}", span(self.now.since(at))),
             (None, None) => String::new(),
         };
-        let own = format!("-n {} {}", host.metadata.namespace, host.metadata.name);
+        let Metadata {
+            namespace,
+            name: own,
+            ..
+        } = &host.metadata;
+        let own = format!("-n {} {}", word(namespace), word(own));
         let (cause, kept, help) = match kept_by(host) {
             Some(annotation) => (
                 Cause::HostPaused,

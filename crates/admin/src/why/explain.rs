@@ -136,28 +136,10 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
         proof,
         steps: finding.steps(&case.known),
         sentence: finding.sentence,
-        next: finding.next.into_iter().map(harmless).collect(),
+        next: finding.next,
         evidence: case.evidence,
         unseen,
     }
-}
-
-/// An advice without its commands, where a name in one of them would be more than a word to a shell: names of
-/// others are put into them, and no name of Kubernetes has such a character.
-fn harmless(advice: String) -> String {
-    let active = |c: char| matches!(c, ';' | '|' | '&' | '$' | '(' | ')' | '<' | '>' | '\\');
-    let is_active = |command: &str| {
-        command
-            .split('\'')
-            .step_by(2)
-            .any(|part| part.contains(active))
-    };
-    let parts = advice.split('`');
-    let is_odd = parts.clone().count().is_multiple_of(2);
-    if !is_odd && !parts.skip(1).step_by(2).any(is_active) {
-        return advice;
-    }
-    "Nothing by a command: a name in it is none that Kubernetes gives".to_owned()
 }
 
 /// Looks from the end of the way to its beginning: what the cluster's own objects and logs say comes

@@ -8,6 +8,7 @@ use super::ground::Counter;
 use super::ignition_server::{Refusal, Request};
 use super::moment::{CLOCKS, Moment, span};
 use super::way::Stage;
+use crate::forms::shell::word;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::Condition;
 use skewguard_cluster::kinds::node_pool::NodePool;
@@ -342,15 +343,16 @@ const ROUTE: &str = "Look at the route ignition-server of the hosted control pla
 fn unpause(pool: &NodePool) -> String {
     format!(
         r#"Find out who paused it, then take the field away: `oc patch nodepools.hypershift.openshift.io -n {} {} --type json -p '[{{"op":"remove","path":"/spec/pausedUntil"}}]'`"#,
-        pool.metadata.namespace, pool.metadata.name
+        word(&pool.metadata.namespace),
+        word(&pool.metadata.name)
     )
 }
 
 /// The advice to look at a NodePool, with its namespace as oc takes it.
 fn describe(full_name: &str) -> String {
     let name = full_name.split_once('/');
-    let name = name.map_or(full_name.to_owned(), |(namespace, name)| {
-        format!("-n {namespace} {name}")
+    let name = name.map_or(word(full_name), |(namespace, name)| {
+        format!("-n {} {}", word(namespace), word(name))
     });
     format!("Look at the NodePool: `oc describe nodepools.hypershift.openshift.io {name}`")
 }

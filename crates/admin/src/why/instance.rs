@@ -8,6 +8,7 @@ use super::ground::Counter;
 use super::moment::span;
 use super::request_step::{Asked, STILL_ASKS};
 use super::way::{At, Stage};
+use crate::forms::shell::word;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::KARPENTER;
 use skewguard_cluster::kinds::machine::Machine;
@@ -206,7 +207,7 @@ impl<'a> Case<'a> {
         });
         let help = match node_unread {
             _ if runs => "Look in the cloud whether its instance runs, as its Node says. If it does, keep the Machine: deleting it ends the instance".to_owned(),
-            Some(node) => format!("Look whether its Node is Ready: `oc get node {node}`. If it is, keep the Machine: deleting it ends the instance; if not, delete it: one that failed is not tried again"),
+            Some(node) => format!("Look whether its Node is Ready: `oc get node {node}`. If it is, keep the Machine: deleting it ends the instance; if not, delete it: one that failed is not tried again", node = word(&node)),
             None => format!(
                 "{}; then {}: one that failed is not tried again",
                 Failure::of(machine, &text).map_or(OTHER, |failure| &failure.next),
@@ -280,7 +281,8 @@ impl<'a> Case<'a> {
         } else if machine.is_paused {
             format!(
                 "Find out who paused it, then take the annotation away: `oc annotate machines.cluster.x-k8s.io -n {} {name} cluster.x-k8s.io/paused-`",
-                machine.metadata.namespace
+                word(&machine.metadata.namespace),
+                name = word(&name)
             )
         } else {
             "Find out who paused it, or its Cluster".to_owned()
@@ -429,7 +431,8 @@ impl<'a> Case<'a> {
                 _ => finding,
             };
             return finding.next(format!(
-                "Read the logs of the Cluster API's controllers: `oc get pods -n {namespace}`"
+                "Read the logs of the Cluster API's controllers: `oc get pods -n {namespace}`",
+                namespace = word(&namespace)
             ));
         }
         self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");

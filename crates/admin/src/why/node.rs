@@ -7,6 +7,7 @@ use super::ground::Counter;
 use super::moment::span;
 use super::taken_name::RENEWALS;
 use super::way::{At, Stage};
+use crate::forms::shell::word;
 use skewguard_cluster::kinds::groups::KARPENTER;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, Metadata};
@@ -118,7 +119,7 @@ impl<'a> Case<'a> {
         // A NodeClaim has none.
         let in_namespace = match &**namespace {
             "" => String::new(),
-            namespace => format!(" -n {namespace}"),
+            namespace => format!(" -n {}", word(namespace)),
         };
         let kind = match machine.group {
             KARPENTER => "nodeclaims",
@@ -135,7 +136,8 @@ impl<'a> Case<'a> {
         .at(At::Node)
         .next(format!(
             "Look what its deletion waits for: `oc describe {kind}.{}{in_namespace} {name}`",
-            machine.group
+            machine.group,
+            name = word(&name)
         ));
         Some(finding.proved(self, source, &[Counter::Itself]))
     }
@@ -203,9 +205,12 @@ impl<'a> Case<'a> {
         self.reach(At::Certificate, "");
         self.unread(&[Counter::Nodes, Counter::Requests]);
         // A list by label, a page, a gather that ended early: what is not in them may be there.
-        self.unseen(format!("whether all Nodes were read: `oc get node {node}`"));
+        self.unseen(format!(
+            "whether all Nodes were read: `oc get node {node}`",
+            node = word(&node)
+        ));
         Some(finding
-            .next(format!("Look whether it is there: `oc get node {node}`. Where it is, what was read has not all Nodes"))
+            .next(format!("Look whether it is there: `oc get node {node}`. Where it is, what was read has not all Nodes", node = word(&node)))
             .next("If it is gone, start its kubelet again, which makes the Node anew: on the node, systemctl restart kubelet"))
     }
 
@@ -263,8 +268,10 @@ impl<'a> Case<'a> {
         };
         let finding = self.with_lacks(node, finding);
         let finding = self.with_pods(own, finding);
-        self.with_request(node, finding)
-            .next(format!("Look at the Node: `oc describe node {own}`"))
+        self.with_request(node, finding).next(format!(
+            "Look at the Node: `oc describe node {}`",
+            word(own)
+        ))
     }
 
     /// Adds what its Node says that it lacks.
@@ -290,7 +297,7 @@ impl<'a> Case<'a> {
             self.see(format!("Pod {pod}"), None, why);
             let (namespace, name) = pod.split_once('/').unwrap_or(("default", pod));
             finding = finding.next(format!(
-                "A possible cause: its Pod {name} does not come up ({why}): `oc logs -n {namespace} {name} --all-containers --previous`"
+                "A possible cause: its Pod {name} does not come up ({why}): `oc logs -n {namespace} {name} --all-containers --previous`", namespace = word(&namespace), name = word(&name)
             ));
         }
         finding
@@ -384,7 +391,8 @@ impl<'a> Case<'a> {
         match bare {
             Some(host) => finding.next(format!(
                 "Give the host its hardware details, host name and addresses among them, by the annotation inspect.metal3.io/hardwaredetails: `oc describe baremetalhosts.metal3.io -n {} {}`",
-                host.metadata.namespace, host.metadata.name
+                word(&host.metadata.namespace),
+                word(&host.metadata.name)
             )),
             None => finding.next("Look why its controller writes no status.addresses: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`"),
         }

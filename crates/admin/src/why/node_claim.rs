@@ -8,6 +8,7 @@ use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::span;
 use super::way::Stage;
+use crate::forms::shell::word;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, condition};
 
@@ -30,7 +31,8 @@ impl Case<'_> {
                 format!("{name} has no instance{why}"),
             )
             .next(format!(
-                "Look at it: `oc describe nodeclaims.karpenter.sh {name}`"
+                "Look at it: `oc describe nodeclaims.karpenter.sh {name}`",
+                name = word(&name)
             ))
         };
         let said = launched.filter(|launched| !launched.message.is_empty());

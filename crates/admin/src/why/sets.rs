@@ -8,6 +8,7 @@ use super::ground::Counter;
 use super::hosted::{is_stopped, says_why};
 use super::index::Index;
 use super::way::Stage;
+use crate::forms::shell::word;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::machine_set::MachineSet;
 use skewguard_cluster::kinds::metadata::Condition;
@@ -126,7 +127,8 @@ impl<'a> Case<'a> {
             true => (
                 Cause::SkewguardRefuses,
                 format!(
-                    "Set an allowed image in MachineSet {name}; which ones: `oc skewguard audit {name}`"
+                    "Set an allowed image in MachineSet {name}; which ones: `oc skewguard audit {name}`",
+                    name = word(&name)
                 ),
             ),
             false => (Cause::NoMachineMade, OTHER.to_owned()),

@@ -50,6 +50,19 @@ fn a_node_that_is_not_ready_is_told_with_what_it_lacks() {
     );
 }
 
+/// A file may name anything; what is put into a command stays one word of it.
+#[test]
+fn a_name_in_a_command_is_one_word() {
+    let name = ("ip-10-0-16-37.ec2.internal", "w1;reboot");
+    let gather = changed("node-not-ready", NODE, &[name]);
+    let file = gather.dir.path().join(machine());
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace(name.0, name.1)).unwrap();
+    let report = gather.json();
+    let next = next(&report);
+    assert_eq!(next, ["Look at the Node: `oc describe node 'w1;reboot'`"]);
+}
+
 #[test]
 fn a_node_that_is_not_ready_is_told_with_its_pods() {
     let gather = Gather::of("node-not-ready");
