@@ -207,7 +207,7 @@ impl<'a> Case<'a> {
         });
         let help = match node_unread {
             _ if runs => "Look in the cloud whether its instance runs, as its Node says. If it does, keep the Machine: deleting it ends the instance".to_owned(),
-            Some(node) => format!("Look whether its Node is Ready: `oc get node {node}`. If it is, keep the Machine: deleting it ends the instance; if not, delete it: one that failed is not tried again", node = word(&node)),
+            Some(node) => format!("Look whether its Node is Ready: `oc get node {node}`. If it is, keep the Machine: deleting it ends the instance; if not, delete it: one that failed is not tried again", node = word(node)),
             None => format!(
                 "{}; then {}: one that failed is not tried again",
                 Failure::of(machine, &text).map_or(OTHER, |failure| &failure.next),
@@ -282,7 +282,7 @@ impl<'a> Case<'a> {
             format!(
                 "Find out who paused it, then take the annotation away: `oc annotate machines.cluster.x-k8s.io -n {} {name} cluster.x-k8s.io/paused-`",
                 word(&machine.metadata.namespace),
-                name = word(&name)
+                name = word(name)
             )
         } else {
             "Find out who paused it, or its Cluster".to_owned()
@@ -432,7 +432,7 @@ impl<'a> Case<'a> {
             };
             return finding.next(format!(
                 "Read the logs of the Cluster API's controllers: `oc get pods -n {namespace}`",
-                namespace = word(&namespace)
+                namespace = word(namespace)
             ));
         }
         self.unseen("why: the machine-controller's log (get pods/log in openshift-machine-api), or the cloud's console");

@@ -137,7 +137,7 @@ impl<'a> Case<'a> {
         .next(format!(
             "Look what its deletion waits for: `oc describe {kind}.{}{in_namespace} {name}`",
             machine.group,
-            name = word(&name)
+            name = word(name)
         ));
         Some(finding.proved(self, source, &[Counter::Itself]))
     }
@@ -207,10 +207,10 @@ impl<'a> Case<'a> {
         // A list by label, a page, a gather that ended early: what is not in them may be there.
         self.unseen(format!(
             "whether all Nodes were read: `oc get node {node}`",
-            node = word(&node)
+            node = word(node)
         ));
         Some(finding
-            .next(format!("Look whether it is there: `oc get node {node}`. Where it is, what was read has not all Nodes", node = word(&node)))
+            .next(format!("Look whether it is there: `oc get node {node}`. Where it is, what was read has not all Nodes", node = word(node)))
             .next("If it is gone, start its kubelet again, which makes the Node anew: on the node, systemctl restart kubelet"))
     }
 
@@ -297,7 +297,7 @@ impl<'a> Case<'a> {
             self.see(format!("Pod {pod}"), None, why);
             let (namespace, name) = pod.split_once('/').unwrap_or(("default", pod));
             finding = finding.next(format!(
-                "A possible cause: its Pod {name} does not come up ({why}): `oc logs -n {namespace} {name} --all-containers --previous`", namespace = word(&namespace), name = word(&name)
+                "A possible cause: its Pod {name} does not come up ({why}): `oc logs -n {namespace} {name} --all-containers --previous`", namespace = word(namespace), name = word(name)
             ));
         }
         finding

@@ -32,7 +32,7 @@ impl Case<'_> {
             )
             .next(format!(
                 "Look at it: `oc describe nodeclaims.karpenter.sh {name}`",
-                name = word(&name)
+                name = word(name)
             ))
         };
         let said = launched.filter(|launched| !launched.message.is_empty());

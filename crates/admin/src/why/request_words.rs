@@ -98,7 +98,7 @@ impl Case<'_> {
             FailureKind::Bootstrap => because(Cause::BootstrapAnswers, "the bootstrap machine's server answered, not the cluster's, and it serves the control plane alone.".to_owned())
                 .next("Take the bootstrap machine out of the load balancer of port 22623, or switch it off: Ignition asks again by itself"),
             FailureKind::NoConfig => because(Cause::ConfigNotRendered, error)
-                .next(format!("Ignition asks again by itself; look at the pool: `oc describe mcp {pool}`", pool = word(&pool)))
+                .next(format!("Ignition asks again by itself; look at the pool: `oc describe mcp {pool}`", pool = word(pool)))
                 .next("Look at the operator: `oc describe co machine-config`"),
             FailureKind::Conversion => {
                 let reads = of_agent(agent).map_or(String::new(), |spec| format!(", which reads specs up to {spec}"));
@@ -161,7 +161,7 @@ impl Case<'_> {
                 sentence(error)
             ),
         )
-        .next(format!("Look at the pool: `oc describe mcp {pool}`", pool = word(&pool)))
+        .next(format!("Look at the pool: `oc describe mcp {pool}`", pool = word(pool)))
         .next("The installer goes on once its request is served: correct what the error names");
         if seen.last.is_doubtful {
             self.unseen(WHOSE);

@@ -128,7 +128,7 @@ impl<'a> Case<'a> {
                 Cause::SkewguardRefuses,
                 format!(
                     "Set an allowed image in MachineSet {name}; which ones: `oc skewguard audit {name}`",
-                    name = word(&name)
+                    name = word(name)
                 ),
             ),
             false => (Cause::NoMachineMade, OTHER.to_owned()),

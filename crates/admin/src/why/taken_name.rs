@@ -88,7 +88,7 @@ impl Case<'_> {
         if odd.is_empty() && request.is_as_a_nodes {
             return format!(
                 "{condition}: `oc adm certificate approve {id}`",
-                id = word(&id)
+                id = word(id)
             );
         }
         let odd = if odd.is_empty() {
@@ -141,7 +141,7 @@ impl Case<'_> {
         }
         let look = format!(
             "Look at the Node of that name: `oc get node {node} -o wide`; if another machine has it, give this one another host name; if it is an old one of this machine, delete the Node object: the approver then approves the next request by itself",
-            node = word(&node)
+            node = word(node)
         );
         let gone = "The Node is gone since: the approver approves the next request by itself, up to two hours after the Machine was made";
         let is_gone = self.index.ground.has_nodes && self.machine.is_some();
@@ -166,7 +166,7 @@ impl Case<'_> {
             ));
             let look = format!(
                 "Look at it before anything else, and approve nothing: `oc get node {name} -o wide`",
-                name = word(&name)
+                name = word(name)
             );
             return Obstacle::new(format!("Node {name} is there already."), [look]).open();
         };
@@ -179,7 +179,7 @@ impl Case<'_> {
         let silent = format!("Node {name} has not been Ready{since}");
         let delete = format!(
             "Make sure that Node {name} is no other machine that is only off; then delete the Node object: `oc delete node {name}`",
-            name = word(&name)
+            name = word(name)
         );
         if self.is_before(node.metadata.created) && self.machine.is_some() {
             let says =
@@ -205,7 +205,7 @@ impl Case<'_> {
             [
                 self.approval(request, "If it is the same installation (one for serving follows)"),
                 format!(
-                    "If it was installed anew, delete its old Node object first: `oc delete node {name}`", name = word(&name)
+                    "If it was installed anew, delete its old Node object first: `oc delete node {name}`", name = word(name)
                 ),
             ],
         )
@@ -242,7 +242,7 @@ impl Case<'_> {
         ));
         let look = format!(
             "Find out which machine Node {name} is: `oc get node {name} -o wide`",
-            name = word(&name)
+            name = word(name)
         );
         let says = format!("Node {name} {is}: two machines have one host name, as it seems.");
         Obstacle::new(says, [look, rename]).open()
