@@ -2,7 +2,7 @@
 //! the two differ.
 
 use super::served::serve;
-use super::{audit, fixture, run};
+use super::{audit, audit_text, fixture, run};
 use crate::support::apiserver::{Lists, Options};
 use serde_json::{Value, json};
 use skewguard_admin::cli::Exit;
@@ -748,4 +748,14 @@ fn no_image_of_okd_is_advised_or_allowed_in_a_cluster_of_openshift() {
         ],
     );
     assert!(!script.contains("ami-0123456789abcdef0"), "{script}");
+    // Without its release the cluster may be either.
+    let file = "tests/data/operator/scos-in-ocp/c.yaml";
+    let whole = std::fs::read_to_string(file).unwrap();
+    let without = whole.replacen("kind: ClusterVersion", "kind: ClusterVersionElsewhere", 1);
+    let (text, _, exit) = audit_text(&without, &[]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let says =
+        "images of SCOS are OKD's, and whether the cluster is OKD is unknown without its release";
+    assert!(text.contains(says), "{text}");
+    assert_ne!(exit, Exit::Done);
 }

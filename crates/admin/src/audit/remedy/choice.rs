@@ -94,11 +94,7 @@ pub(crate) fn choice(
     let asked = parsed(judge.release);
     let verdict = |version: &ImageVersion| refusing(judge, way, version);
     let is_let_in = |version: &ImageVersion| verdict(version).action == Action::Proceed;
-    let is_foreign = |own: &OwnImage| {
-        judge
-            .release
-            .is_some_and(|release| of_okd(&own.version(), release).is_some())
-    };
+    let is_foreign = |own: &OwnImage| of_okd(&own.version(), judge.release).is_some();
     // The nodes of a node pool are of another cluster; ConfigMaps of OpenShift have named images of OKD.
     let own = own.iter().copied();
     let mut own = own.filter(|own| kind != SetKind::NodePool && !is_foreign(own));

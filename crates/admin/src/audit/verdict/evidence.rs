@@ -75,10 +75,14 @@ pub(crate) fn by_what_is_known(
         let why = why.unwrap_or_else(|| in_no_list(judge.image));
         verdict.message = format!("the version is unknown: {why}");
     }
-    if let Some(family) = known.and_then(|known| of_okd(&known.version, judge.release?))
+    if let Some(family) = known.and_then(|known| of_okd(&known.version, judge.release))
         && verdict.verdict != Outcome::Refused
     {
-        let message = format!("images of {family} are OKD's, and the cluster is of OpenShift");
+        let cluster = match parsed(judge.release) {
+            Some(_) => "the cluster is of OpenShift",
+            None => "whether the cluster is OKD is unknown without its release",
+        };
+        let message = format!("images of {family} are OKD's, and {cluster}");
         verdict = left_open(verdict, Reason::NoRuleEvaluated, message);
     } else if verdict.reason == Reason::NoRuleEvaluated
         && let Some(family) = known.and_then(|known| unjudged(&known.version, &verdict))
@@ -116,11 +120,11 @@ pub(crate) fn with_horizon(verdict: Verdict, known: KnownVersion, judge: Judge<'
     }
 }
 
-/// The family of an image that is OKD's, where this release is one of OpenShift.
-pub(crate) fn of_okd(version: &ImageVersion, release: &str) -> Option<&'static str> {
+/// The family of an image that is OKD's, where this release is none of OKD.
+pub(crate) fn of_okd(version: &ImageVersion, release: Option<&str>) -> Option<&'static str> {
     let family = version.os_family()?;
     let is_of_okd = matches!(family, OsFamily::Fcos | OsFamily::Scos);
-    (is_of_okd && parsed(Some(release)).is_some() && !is_okd(release)).then(|| family.name())
+    (is_of_okd && !release.is_some_and(is_okd)).then(|| family.name())
 }
 
 /// The family of an image of OKD that none of the policy's rules is about.
