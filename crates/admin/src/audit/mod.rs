@@ -75,6 +75,7 @@ pub(crate) fn audit(
         users,
     } = rows(&lookup, policy_input, question);
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
+    let unread = all_unread(&lookup, unread);
     let (oldest, cluster) = oldest_and_cluster(objects, users, &unread);
     let version = |oldest: &Oldest| ImageVersion::parse(&oldest.boot_image.version);
     let image = oldest.as_ref().map(version);
@@ -104,7 +105,7 @@ pub(crate) fn audit(
         joined: births::joined(&lookup),
         provisioned: provisioned(&lookup.index, objects),
         now: objects.clock().map(Moment::text),
-        unread: all_unread(&lookup, unread),
+        unread,
         warnings,
         policy_differs_from_operator,
         since: None,
@@ -237,16 +238,20 @@ fn oldest_and_cluster(
     unread: &[Unread],
 ) -> (Option<Oldest>, Option<ClusterSkew>) {
     let (version, mut oldest) = skew::oldest(users).unzip();
-    let is_whole = !unread.iter().any(|unread| unread.hides_sets);
-    let found = oldest.as_ref().filter(|_| is_whole);
+    // What is unknown, or was not read, may be older.
+    let hides = unread
+        .iter()
+        .any(|unread| unread.hides_sets || unread.makes_nodes);
+    let whole = |oldest: &&Oldest| oldest.unknown == 0 && !hides;
+    let found = oldest.as_ref().filter(whole);
     let cluster = objects.skew.as_ref().map(|said| ClusterSkew {
         blocks_alone: found
             .is_some_and(|found| skew::blocks_alone(said, found, objects.release.as_deref())),
         ..skew::cluster(said, version.as_ref())
     });
-    if let Some(oldest) = &mut oldest
-        && (objects.is_single_node || !skew::is_wrong(cluster.as_ref()))
-    {
+    let has_command =
+        found.is_some() && !objects.is_single_node && skew::is_wrong(cluster.as_ref());
+    if let Some(oldest) = oldest.as_mut().filter(|_| !has_command) {
         (oldest.command, oldest.way_back) = (None, None);
     }
     (oldest, cluster)

@@ -112,8 +112,8 @@ pub(crate) fn is_wrong(cluster: Option<&ClusterSkew>) -> bool {
     cluster.is_some_and(|cluster| cluster.older_in_use == Some(true) || cluster.blocks_alone)
 }
 
-/// Tells whether the value that an admin set alone blocks updates: the operator takes it for too old, and each
-/// image that makes nodes is known and new enough.
+/// Tells whether the value that an admin set alone blocks updates: the operator takes it for too old, and the oldest
+/// of the images that make nodes, which are all known, is new enough.
 pub(crate) fn blocks_alone(said: &ClusterSkew, found: &Oldest, release: Option<&str>) -> bool {
     let limits = parsed(release).map(|release| operator::for_release(release.minor));
     let Some(Operator::Limits(limits)) = limits else {
@@ -123,7 +123,7 @@ pub(crate) fn blocks_alone(said: &ClusterSkew, found: &Oldest, release: Option<&
     let is_new = image.ocp.is_none_or(|ocp| ocp >= limits.minimum_ocp.minor)
         && limits.accepts(None, Some(&image.text)) == Some(true);
     let value = limits.accepts(said.ocp_version.as_deref(), said.rhcos_version.as_deref());
-    said.mode == "Manual" && value == Some(false) && is_new && found.unknown == 0
+    said.mode == "Manual" && value == Some(false) && is_new
 }
 
 /// Compares what the cluster says of itself with the oldest image that was found.

@@ -297,8 +297,8 @@ pub(crate) struct Oldest {
     /// The sets that use it: the first two, and how many more.
     pub(crate) used_by: String,
     /// The command that sets it in the cluster; absent where the version does not fit the fields
-    /// there, and where there is no need: the cluster has no such field, has a single node, or
-    /// takes no newer image for the oldest.
+    /// there, where an image is unknown, and where there is no need: the cluster has no such field,
+    /// has a single node, or takes no newer image for the oldest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
     /// The command that undoes it.

@@ -428,11 +428,15 @@ pub(in crate::cli::audit) fn in_use(oldest: &Oldest, birth: Option<&OldestBirth>
 
 /// The oldest boot image by the Machine Config Operator, in words; nothing where it
 /// cannot be compared with what was found.
-pub(in crate::cli::audit) fn operator_says(cluster: &ClusterSkew) -> Option<String> {
+pub(in crate::cli::audit) fn operator_says(audit: &BootImageAudit) -> Option<String> {
+    let cluster = audit.cluster.as_ref()?;
+    let unknown = audit.oldest.as_ref().map_or(0, |oldest| oldest.unknown);
     let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
     let says = [cluster.rhcos_version.clone(), ocp];
     let says: Vec<String> = says.into_iter().flatten().collect();
-    let judged = if cluster.older_in_use? {
+    let judged = if cluster.older_in_use? && unknown > 0 {
+        "THAT IS NEWER than the oldest boot image that sets make nodes from. The right value is known once all images are"
+    } else if cluster.older_in_use? {
         "THAT IS NEWER than the oldest boot image that sets make nodes from"
     } else if cluster.blocks_alone {
         "THAT ALONE BLOCKS UPDATES, no set makes nodes from an image below the operator's minimum"

@@ -66,7 +66,7 @@ fn of_audit(audit: &BootImageAudit, conclusion: &Conclusion) -> Value {
     let oldest = audit.oldest.as_ref().map(|oldest| {
         json!({
             "says": in_use(oldest, audit.oldest_birth.as_ref()),
-            "operator": audit.cluster.as_ref().and_then(operator_says),
+            "operator": operator_says(audit),
             "above_command": above_command(audit.cluster.as_ref()),
             "command": oldest.command,
             "back": oldest.way_back,

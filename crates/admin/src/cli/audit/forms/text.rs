@@ -383,7 +383,7 @@ fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Str
         return Vec::new();
     };
     let mut lines = terminal.prose(0, &in_use(oldest, audit.oldest_birth.as_ref()));
-    if let Some(words) = audit.cluster.as_ref().and_then(operator_says) {
+    if let Some(words) = operator_says(audit) {
         lines.extend(terminal.prose(0, &words));
     }
     let cluster = audit.cluster.as_ref();
