@@ -96,7 +96,8 @@ fn render_prints_what_kustomize_builds() {
 #[test]
 fn render_prints_what_kustomize_builds_with_every_component() {
     let policy = "{\n  \"mode\": \"Warn # ---\\u00e9\"\n}\n".to_owned();
-    let image = "registry.example.com:5000/skewguard-cli@sha256:0123";
+    let digest = "0123456789abcdef".repeat(4);
+    let image = format!("registry.example.com:5000/skewguard-cli@sha256:{digest}");
     let audit = Audit {
         image: image.parse().unwrap(),
         policy: policy.clone(),
@@ -146,16 +147,27 @@ fn render_prints_what_kustomize_builds_with_every_component() {
 
 #[test]
 fn an_image_is_a_name_and_nothing_else() {
-    for good in [
-        "skewguard-cli",
-        "localhost:5000/a_b/c:1.2",
-        "r.io/a@sha256:00",
-    ] {
+    let digest = format!("r.io/a@sha256:{}", "00".repeat(32));
+    for good in ["skewguard-cli", "localhost:5000/a_b/c:1.2", &digest] {
         assert_eq!(good.parse::<ImageReference>().unwrap().to_string(), good);
     }
     let long = "a".repeat(513);
+    let placeholder = digest.replace(&"00".repeat(32), "DIGEST");
     for bad in [
-        "", "a b", "a\"", "a\nb: c", "a#", "-a", ":a", "a:", "a\\", "{a}", "\u{e9}", &long,
+        "",
+        "a b",
+        &digest[..71],
+        &placeholder,
+        "a\"",
+        "a\nb: c",
+        "a#",
+        "-a",
+        ":a",
+        "a:",
+        "a\\",
+        "{a}",
+        "\u{e9}",
+        &long,
     ] {
         assert!(bad.parse::<ImageReference>().is_err(), "{bad:?}");
     }

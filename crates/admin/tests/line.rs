@@ -267,7 +267,7 @@ fn a_namespace_that_nothing_is_in_is_no_silent_all_clear() {
 }
 
 /// What is written, and a line of what is said.
-const MISTAKES: [(&[&str], Exit, &str); 18] = [
+const MISTAKES: [(&[&str], Exit, &str); 19] = [
     (
         &["audit", "--from", "nosuch.json"],
         Exit::Failed,
@@ -326,6 +326,19 @@ const MISTAKES: [(&[&str], Exit, &str); 18] = [
         ],
         Exit::Done,
         "skewguard: warning: --target 4.99.0: this version of skewguard knows no release 4.x after 4.23; the policy's nearest lower limit is used",
+    ),
+    (
+        &[
+            "audit",
+            "--from",
+            AWS,
+            "--target",
+            "4.12",
+            "--fail-on",
+            "none",
+        ],
+        Exit::Done,
+        "skewguard: warning: --target 4.12.0: the cluster is at 4.21.3 already",
     ),
     (
         &["check", "--image", "9.6.20250523-0", "--pool", "Workers"],

@@ -19,6 +19,7 @@ fn desk() -> tempfile::TempDir {
         |name: &str, content: &[u8]| std::fs::write(desk.path().join(name), content).unwrap();
     write("empty", b"");
     write("blank", b" \n\n");
+    write("packed", &[0x1f, 0x8b, 8, 0, 0]);
     write("binary", &[0x7f, b'E', b'L', b'F', 0xff, 0xfe, 0x80, 0]);
     write("huge", &vec![b'a'; 300_000]);
     write(
@@ -62,13 +63,14 @@ fn said(desk: &Path, args: &[&str]) -> (String, Exit) {
 }
 
 /// The file as a policy: what is said after its name.
-const NO_POLICY: [(&str, &str); 9] = [
+const NO_POLICY: [(&str, &str); 10] = [
     ("nosuch", "No such file or directory; INIT"),
     ("folder", "is a directory, not a regular file"),
     ("loop", "Too many levels of symbolic links"),
     ("huge", "is larger than 262,144 bytes"),
     ("empty", "is empty, so not a policy; INIT"),
     ("blank", "is empty, so not a policy; INIT"),
+    ("packed", "is packed by gzip, so not a policy; INIT"),
     ("binary", "is not UTF-8, so not a policy; INIT"),
     (
         "objects.json",
@@ -126,6 +128,11 @@ fn what_is_no_policy_is_said_to_be_none() {
                 (format!("skewguard: {begin}{file}: {why}\n"), Exit::Failed),
                 "{args:?}"
             );
+        }
+        // Of a file that may be a policy the lint says each mistake.
+        if why.contains("not a policy") && file != "binary" {
+            let lint = said(desk.path(), &["policy", "lint", &path]);
+            assert_eq!(lint, (format!("skewguard: {file}: {why}\n"), Exit::Failed));
         }
     }
 }
@@ -391,6 +398,21 @@ fn wrong_usage_names_what_is_wrong() {
         (
             &["check", "--image", "9.6.20250523-0", "--target", "x"],
             "error: invalid value 'x' for '--target <RELEASE>': not an OCP release: write x.y or x.y.z, such as 4.21 or 4.21.3",
+        ),
+        (
+            &["check", "--image", "9.6.20250523-0", "--pool", ""],
+            "error: a value is required for '--pool <POOL>' but none was supplied",
+        ),
+        (
+            &[
+                "render",
+                "manifests",
+                "--policy",
+                POLICY,
+                "--audit",
+                "r.io/cli@sha256:DIGEST",
+            ],
+            "error: invalid value 'r.io/cli@sha256:DIGEST' for '--audit <IMAGE>': behind @sha256: stand 64 digits, 0 to 9 and a to f",
         ),
         (
             &["audit", "--request-timeout", "x"],

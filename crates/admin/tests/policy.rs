@@ -398,7 +398,7 @@ fn limits_that_were_not_compared_are_named() {
     for (target, says) in [
         (
             &[][..],
-            &["not compared with the limits for 4.22, 4.23: --target names a release"][..],
+            &["Not compared with the limits for 4.22, 4.23: --target names a release"][..],
         ),
         (&["--target", "4.21"], &[]),
     ] {
@@ -406,5 +406,28 @@ fn limits_that_were_not_compared_are_named() {
         let (_, out, _) = run(&[&image[..], target].concat());
         let verdict: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!(verdict["warnings"], serde_json::json!(says), "{target:?}");
+        let (_, out, _) = run(&[&image[..3], target].concat());
+        let first = says.first().copied();
+        let first = first.unwrap_or("Allowed: the boot image is within the policy's limits");
+        assert_eq!(out.lines().next(), Some(first), "{target:?}");
+    }
+}
+
+/// An image of OKD has limits on OKD alone.
+#[test]
+fn an_image_of_the_other_product_is_named() {
+    for (target, says) in [
+        ("4.19.0-okd-scos.3", &[][..]),
+        (
+            "4.19",
+            &[
+                "9.0.20250827-0 is an image of OKD, and judged as there; on a cluster of OpenShift 4.19.0 no limit is for it",
+            ],
+        ),
+    ] {
+        let image = ["check", "--image", "9.0.20250827-0", "--target", target];
+        let (_, out, _) = run(&[&image[..], &["-o", "json"]].concat());
+        let verdict: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(verdict["warnings"], serde_json::json!(says), "{target}");
     }
 }

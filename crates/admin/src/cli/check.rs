@@ -46,7 +46,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "RELEASE", value_parser = parse_release)]
     target: Option<String>,
     /// Pool to ask about.
-    #[arg(long, value_name = "POOL")]
+    #[arg(long, value_name = "POOL", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pool: Option<String>,
     /// Platform to ask about, as Ignition calls it, such as vmware.
     #[arg(long, value_name = "PLATFORM", value_parser = parse_platform)]
@@ -101,13 +101,20 @@ fn not_compared(policy: &PolicyInput) -> Option<String> {
     releases.dedup();
     let releases = releases.join(", ");
     (!releases.is_empty())
-        .then(|| format!("not compared with the limits for {releases}: --target names a release"))
+        .then(|| format!("Not compared with the limits for {releases}: --target names a release"))
 }
 
-/// What `policy init` writes for such an image, or such a release.
-fn starter(version: &ImageVersion, release: Option<&str>) -> PolicyInput {
+/// What `policy init` writes for such an image, or such a release; a warning where these are not of one product.
+fn starter(version: &ImageVersion, release: Option<&str>) -> (PolicyInput, Option<String>) {
     let is_of_okd = matches!(version.os_family(), Some(OsFamily::Fcos | OsFamily::Scos));
-    starter_of(is_of_okd || release.is_some_and(is_okd))
+    let other = release.filter(|release| is_of_okd && !is_okd(release));
+    let says = |release| {
+        format!(
+            "{version} is an image of OKD, and judged as there; on a cluster of OpenShift {release} no limit is for it"
+        )
+    };
+    let policy = starter_of(is_of_okd || release.is_some_and(is_okd));
+    (policy, other.map(says))
 }
 
 /// The remedy for what is no aleph file.
@@ -157,11 +164,19 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         .map(super::inputs::named_policy)
         .transpose()?;
     let (version, file) = image(args)?;
-    let mut policy = policy.unwrap_or_else(|| starter(&version, args.target.as_deref()));
+    let (mut policy, other) = match policy {
+        Some(policy) => (policy, None),
+        None => starter(&version, args.target.as_deref()),
+    };
     let warning = args.mode.and_then(|AsMode::Enforce| enforce(&mut policy));
     let beyond = match &args.target {
         Some(_) => None,
         None => not_compared(&policy),
+    };
+    let said = match args.output {
+        super::TextOrJson::Json => beyond.clone(),
+        // It stands above the verdict.
+        super::TextOrJson::Text => None,
     };
     super::warn_of_target(args.target.as_deref(), io);
     if let Some(pool) = &args.pool
@@ -191,11 +206,16 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
             architecture: args.architecture.clone(),
             ..Machine::default()
         },
-        warnings: warning.into_iter().chain(beyond).collect(),
+        warnings: warning.into_iter().chain(other).chain(said).collect(),
         ..Facts::new(policy, target)
     });
     match args.output {
-        super::TextOrJson::Text => io.out.write_all(text::render(&verdict).as_bytes())?,
+        super::TextOrJson::Text => {
+            if let Some(beyond) = beyond {
+                writeln!(io.out, "{beyond}\n")?;
+            }
+            io.out.write_all(text::render(&verdict).as_bytes())?;
+        }
         super::TextOrJson::Json => {
             writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?;
         }

@@ -57,13 +57,11 @@ pub(super) const INIT: &str = "`oc skewguard policy init` writes one";
 /// It cannot be read, or is something else. The text does not name it.
 pub(super) fn read_policy(path: &Path) -> Result<(Vec<u8>, LintReport), String> {
     let bytes = read_file(path, MAX_BYTES, INIT)?;
-    let is_other = match std::str::from_utf8(&bytes) {
-        Err(_) => Some("is not UTF-8, so".to_owned()),
-        Ok(text) if text.trim().is_empty() => Some("is empty, so".to_owned()),
-        Ok(_) => other_kind(&bytes).map(|kind| format!("this is a {kind},")),
-    };
-    if let Some(what) = is_other {
-        return Err(format!("{what} not a policy; {INIT}"));
+    if let Some(what) = no_policy(&bytes) {
+        return Err(what);
+    }
+    if std::str::from_utf8(&bytes).is_err() {
+        return Err(format!("is not UTF-8, so not a policy; {INIT}"));
     }
     let report = lint(&bytes);
     let mut findings = report.findings.iter();
@@ -124,6 +122,18 @@ pub(super) fn check_names(from: &[PathBuf], names: &[String]) -> Result<(), Stri
     }
 }
 
+/// What a file is that is no policy at all, not even one with mistakes.
+pub(super) fn no_policy(bytes: &[u8]) -> Option<String> {
+    let what = match bytes {
+        _ if bytes.len() as u64 <= MAX_BYTES && bytes.trim_ascii().is_empty() => {
+            "is empty, so".to_owned()
+        }
+        [0x1f, 0x8b, ..] => "is packed by gzip, so".to_owned(),
+        _ => format!("this is a {},", other_kind(bytes)?),
+    };
+    Some(format!("{what} not a policy; {INIT}"))
+}
+
 /// The kind of an object that is something else: a cluster's, or what this program prints.
 pub(super) fn other_kind(bytes: &[u8]) -> Option<String> {
     let bytes = for_nodes(bytes.to_vec());
@@ -155,8 +165,8 @@ pub(super) fn read_start(path: &Path, max: u64, remedy: &str) -> Result<Vec<u8>,
         _ => cause(&error),
     })?;
     Ok(match bytes.as_slice() {
-        // Windows PowerShell redirects as UTF-16.
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+        // Windows PowerShell redirects as UTF-16, and its editors mark UTF-8.
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0xef, 0xbb, 0xbf, ..] => {
             input::decode(bytes.clone()).map_or(bytes, String::into_bytes)
         }
         _ => bytes,

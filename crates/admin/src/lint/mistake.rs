@@ -31,6 +31,7 @@ pub(crate) enum Rule {
     NoKnownField,
     MistypedField,
     FieldOfWhen,
+    ModeOfLimit,
     MisplacedField,
     UnknownFieldOfIssue,
     UnknownCondition,

@@ -41,6 +41,8 @@ pub(super) fn unknown_field(
         Rule::MistypedField
     } else if names.contains(&"when") && WHEN.contains(&&*name) {
         Rule::FieldOfWhen
+    } else if name == "mode" {
+        Rule::ModeOfLimit
     } else if !places.is_empty() {
         Rule::MisplacedField
     } else if is_in_issue(&key.path) {

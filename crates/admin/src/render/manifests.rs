@@ -47,7 +47,13 @@ impl FromStr for ImageReference {
                 "not the name of an image, such as registry.example.com/skewguard-cli:0.1.0",
             );
         }
-        Ok(Self(name.to_owned()))
+        let is_hex = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+        match name.split_once("@sha256:") {
+            Some((_, digits)) if digits.len() != 64 || !digits.chars().all(is_hex) => {
+                Err("behind @sha256: stand 64 digits, 0 to 9 and a to f")
+            }
+            _ => Ok(Self(name.to_owned())),
+        }
     }
 }
 

@@ -347,9 +347,7 @@ impl Case<'_> {
         let is_old = judged.would_be_refused() || is_of_spec_2 || is_earlier;
         let image = match (version, &judged.estimate) {
             (Some(version), _) => version.to_owned(),
-            (None, Some(estimate)) => {
-                format!("probably {}, {}", estimate.ocp_version, estimate.from)
-            }
+            (None, Some(estimate)) => estimate.from.clone(),
             (None, None) => return None,
         };
         self.see(&set, None, format!("boot image {image}"));

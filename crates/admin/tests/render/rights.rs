@@ -78,7 +78,7 @@ fn subjects(role: &Value, objects: &[&Value]) -> String {
 /// What of `render manifests` is printed with which options, the smallest first.
 fn variants() -> Vec<(&'static str, Vec<Value>)> {
     let desk = Desk::new();
-    let audit = "manifests --audit IMAGE@sha256:00 --policy policy.json";
+    let audit = "manifests --audit IMAGE@sha256:0000000000000000000000000000000000000000000000000000000000000000 --policy policy.json";
     [
         ("manifests --auditor", "manifests --auditor"),
         ("manifests --auditor --why", "manifests --auditor --why"),

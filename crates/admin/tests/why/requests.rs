@@ -380,7 +380,9 @@ fn machines_that_are_alike_are_told_with_all_their_requests() {
     for form in ["text", "markdown"] {
         let (text, err, _) = super::why(&[&cluster, gather.path()], &["-o", form]);
         assert!(
-            text.contains("- The others' requests: csr-k2, csr-k3"),
+            text.contains(
+                "- The others' requests: csr-k2 of w2.example.com, csr-k3 of w3.example.com"
+            ),
             "{text}{err}"
         );
     }

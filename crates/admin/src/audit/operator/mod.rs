@@ -233,7 +233,7 @@ pub(crate) fn operator_settings(objects: &Objects) -> Result<OperatorSettings, S
         Operator::Limits(limits) => limits,
         Operator::NoLimits => {
             return Err(format!(
-                "the Machine Config Operator of {} has no limits for boot images; it has them from {} on. `oc skewguard policy init` writes a policy with these",
+                "the Machine Config Operator of {} has no limits for boot images; it has them from {} on. `oc skewguard policy init` alone writes a policy with those",
                 parsed.minor,
                 operator::FIRST
             ));

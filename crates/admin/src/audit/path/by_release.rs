@@ -161,7 +161,7 @@ impl Walk<'_> {
 
 fn of_nodes(birth: BirthAudit, by: By) -> Step {
     let because = match &birth.to_know {
-        Some(why) => format!("may have {}: {}: {why}", birth.issue, birth.reason),
+        Some(why) => format!("they may have {}: {}; {why}", birth.issue, birth.reason),
         None => format!("{}: {}", birth.issue, birth.reason),
     };
     Step {

@@ -127,7 +127,11 @@ fn conclude(
         };
         let target = asked.target.as_ref();
         let with = target.map_or_else(String::new, |release| format!(" with {release}"));
-        format!("{begin}{with}: {}", counts.says())
+        let but = match readiness {
+            Readiness::Ready if counts.excepted > 0 => " but for what is excepted",
+            _ => "",
+        };
+        format!("{begin}{with}{but}: {}", counts.says())
     });
     let clusters = counts.is_list.then_some(counts.clusters);
     Conclusion {

@@ -19,7 +19,7 @@ pub(super) struct Counts {
     unknown: usize,
     /// Sets whose version is known, and about which the policy decides nothing.
     undecided: usize,
-    excepted: usize,
+    pub(super) excepted: usize,
     allowed: usize,
     /// Allowed sets whose image is known to fail.
     known_to_fail: usize,

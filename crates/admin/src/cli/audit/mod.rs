@@ -69,6 +69,10 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     if let Some(script) = args.print_commands.filter(|script| *script != Script::Fix) {
         return print_script(script, args, io);
     }
+    if args.path.is_some() && !has_place_for_a_path(args.output) {
+        io.say("--path: -o text, wide, json, yaml and markdown have it");
+        return Ok(Exit::Usage);
+    }
     let request = Request::load(args)?;
     let contexts = fleet::contexts(args)?;
     let mut objects = request.streams.with_the_same_streams();
@@ -79,7 +83,6 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     warn_of_target(args.target.as_deref(), io);
     let is_list = contexts.is_some();
     request.check(is_list)?;
-    forms_of_a_path(args)?;
     let before = args.since.as_deref();
     let before = before.map(|path| since::load(path, is_list)).transpose()?;
     let mut fleet = match (&contexts, read) {
@@ -91,6 +94,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         }
     };
     request.warn_of_unknown_clusters(&fleet, is_list, io);
+    warn_of_the_past(args, &fleet, io);
     if let Some(why) = fleet.audits().find_map(|audit| audit.no_path.clone()) {
         return Err(why.into());
     }
@@ -307,16 +311,27 @@ fn old_rules(now: &str) -> Option<String> {
     })
 }
 
-/// # Errors
-/// The form that was asked for has no place for a path.
-fn forms_of_a_path(args: &Args) -> Result<(), Failure> {
-    let has_place = matches!(
-        args.output,
+/// Tells whether the form that was asked for has a place for a path.
+fn has_place_for_a_path(form: Form) -> bool {
+    matches!(
+        form,
         Form::Text | Form::Wide | Form::Json | Form::Yaml | Form::Markdown
-    );
-    match args.path.is_some() && !has_place {
-        true => Err("--path: -o text, wide, json, yaml and markdown have it".into()),
-        false => Ok(()),
+    )
+}
+
+/// Warns of a release to ask about that lies behind a cluster's own.
+fn warn_of_the_past(args: &Args, fleet: &FleetAudit, io: &mut Io<'_>) {
+    let Some(target) = args.target.as_ref() else {
+        return;
+    };
+    let own = fleet
+        .audits()
+        .filter_map(|audit| audit.origin.release.as_ref());
+    let is_past = |own: &&String| Some(release_of(own)?.minor > release_of(target)?.minor);
+    if let Some(own) = own.into_iter().find(|own| is_past(own) == Some(true)) {
+        io.say(format_args!(
+            "warning: --target {target}: the cluster is at {own} already"
+        ));
     }
 }
 

@@ -80,12 +80,12 @@ pub(super) fn next(
     } else if counts.hidden + counts.makers > 0 {
         Some(NextStep::Below(Below::Unread))
     } else {
-        ready(audit, asked)
+        ready(counts, audit, asked)
     }
 }
 
 /// The last steps, where nothing stands against it.
-fn ready(audit: &BootImageAudit, asked: &AuditRequest) -> Option<NextStep> {
+fn ready(counts: &Counts, audit: &BootImageAudit, asked: &AuditRequest) -> Option<NextStep> {
     let own = audit.policy.as_ref();
     let mode = own.and_then(|policy| policy.mode.as_deref());
     let lacks = |set: &SetAudit| set.known_issues.iter().any(|issue| !issue.in_policy);
@@ -95,6 +95,8 @@ fn ready(audit: &BootImageAudit, asked: &AuditRequest) -> Option<NextStep> {
     };
     let words = if audit.sets.iter().any(lacks) {
         format!("`oc skewguard policy lint {policy}`, which names the known issues that it lacks")
+    } else if counts.excepted > 0 {
+        "change the images of what is excepted, or leave its pools out of the policy: nodes and admission know no exceptions".to_owned()
     } else if mode == Some("Enforce") {
         return None;
     } else {

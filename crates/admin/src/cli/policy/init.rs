@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Write a policy to start from
 ///
-/// It warns and refuses nothing. It has the known issues that `policy known-issues` prints, and limits for
+/// It warns and refuses nothing. It has known issues (`policy known-issues` prints all that there are), and limits for
 /// what fails. Before OCP 4.22 every boot image is allowed that skewguard understands. From 4.22 on the
 /// minimums are OCP 4.13 and RHEL 9.2: the Machine Config Operator enforces them itself; 4.23 and 5.0 have
 /// them once more, since they no longer have a daemon for boot images of RHEL 8. With --okd the limits

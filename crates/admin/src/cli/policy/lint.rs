@@ -1,7 +1,7 @@
 //! `oc skewguard policy lint`: every mistake of a policy, with its line and its remedy.
 
 use super::super::audit::forms::junit::{case, failed};
-use super::super::inputs::{INIT, other_kind, policy_input, read_start};
+use super::super::inputs::{INIT, no_policy, policy_input, read_start};
 use super::super::{for_nodes, named, read_once};
 use super::{Exit, Failure, Io};
 use crate::API_VERSION;
@@ -68,10 +68,8 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut suites = Report::new("skewguard");
     for path in &args.files {
         let name = named(path);
-        let read = read_start(path, MAX_BYTES, INIT).and_then(|bytes| match other_kind(&bytes) {
-            Some(kind) => Err(format!("this is a {kind}, not a policy; {INIT}")),
-            None => Ok(bytes),
-        });
+        let read = read_start(path, MAX_BYTES, INIT);
+        let read = read.and_then(|bytes| no_policy(&bytes).map_or(Ok(bytes), Err));
         let report = match read {
             Ok(bytes) => {
                 let mut report = lint(&bytes);
@@ -142,11 +140,11 @@ fn not_as_nodes_read(path: &Path, bytes: &[u8]) -> Option<&'static str> {
     if std::str::from_utf8(bytes).is_ok_and(looks_like_yaml) {
         return Some("YAML");
     }
-    let is_utf16 = matches!(
-        *file::read_start(path, 2).ok()?,
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..]
-    );
-    is_utf16.then_some("UTF-16")
+    match *file::read_start(path, 2).ok()? {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
+        [0xef, 0xbb, 0xbf] => Some("UTF-8 with a byte order mark"),
+        _ => None,
+    }
 }
 
 /// No other image helps then: the policy has to change.

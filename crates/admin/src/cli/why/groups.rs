@@ -59,9 +59,11 @@ impl Group<'_> {
         let is_named = |request: &str| next.iter().any(|next| next.contains(request));
         let is_about_requests = self.first.requests().any(is_named);
         let others = self.others.iter();
-        let others: Vec<&str> = others.filter_map(|other| other.requests().last()).collect();
+        let request =
+            |other: &&Explanation| Some(format!("{} of {}", other.requests().last()?, other.name));
+        let others: Vec<String> = others.filter_map(request).collect();
         if is_about_requests && !others.is_empty() {
-            let names = first_of(others.iter().copied(), REQUESTS, others.len());
+            let names = first_of(others.iter().map(String::as_str), REQUESTS, others.len());
             next.push(format!("The others' requests: {names}"));
         }
         next

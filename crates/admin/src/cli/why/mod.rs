@@ -6,7 +6,7 @@ mod page;
 use super::audit::{parse_time, starter};
 use super::cluster;
 use super::inputs::{POLICY_VARIABLE, check_names, files_and_names, named_policy, policy_name};
-use super::{Exit, Failure, Io, cause, named, read_once};
+use super::{Exit, Failure, Io, read_once};
 use crate::audit::cluster::scripts;
 use crate::audit::results::MAX_NOT_UNDERSTOOD;
 use crate::audit::{Objects, Origin, Unread, audit};
@@ -18,8 +18,6 @@ use skewguard_cluster::connect::login::LoginRequest;
 use skewguard_cluster::files::input;
 use skewguard_cluster::kinds::kind::Purpose;
 use skewguard_cluster::moment::Moment;
-use std::fs::File;
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -89,9 +87,6 @@ pub(super) struct Args {
         conflicts_with_all = ["names", "output"]
     )]
     print_commands: Option<Script>,
-    /// With --print-commands: write the script to this new file.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, requires = "print_commands")]
-    file: Option<PathBuf>,
     /// The policy by which boot images are judged, JSON or YAML. Default: what `policy init` writes.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: Option<PathBuf>,
@@ -215,19 +210,14 @@ fn read(
     Ok((unread, Some(origin)))
 }
 
-/// Prints the script that gathers what --from reads, or writes it to a new file.
+/// Prints the script that gathers what --from reads.
 fn print_script(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let has_input = args.kubeconfig.is_some() || args.context.is_some();
     if has_input || !args.from.is_empty() {
         io.say("this script is the same for every cluster: name --print-commands alone");
         return Ok(Exit::Usage);
     }
-    let script = scripts::commands(Purpose::Nodes);
-    match &args.file {
-        None => io.out.write_all(script.as_bytes())?,
-        Some(path) => File::create_new(path)
-            .and_then(|mut file| file.write_all(script.as_bytes()))
-            .map_err(|error| format!("{}: {}", named(path), cause(&error)))?,
-    }
+    io.out
+        .write_all(scripts::commands(Purpose::Nodes).as_bytes())?;
     Ok(Exit::Done)
 }

@@ -33,7 +33,7 @@ const COLUMNS: [&str; 27] = [
     "remedy",
     "wantImage",
     "exception",
-    // The cluster's own, whichever release was asked about.
+    // The one that a set was judged at; of other rows the cluster's own.
     "release",
     "infrastructureName",
     // Where several rows are of one set, the name that no other row has.
@@ -87,13 +87,14 @@ fn rows(cluster: &ClusterAudit) -> Vec<Value> {
         "release": origin.map(|origin| &origin.release),
         "infrastructureName": origin.map(|origin| &origin.infrastructure),
     });
-    all.map(|row| with(row, of_cluster.clone())).collect()
+    all.map(|row| with(of_cluster.clone(), row)).collect()
 }
 
 /// What JSON has of a set, and beside it what its forms say in words.
 fn of_set(set: &SetAudit) -> Value {
     let said = json!({
         "verdict": Word::of(set).lower(),
+        "release": set.release,
         "rowName": set.row_name(),
         "nodes": set.joined(),
         "remedy": set.advice(),

@@ -342,10 +342,10 @@ pub(in crate::cli::audit) fn cluster_cells(cluster: &ClusterAudit) -> [String; 7
     [
         cluster.context.clone(),
         release.unwrap_or_else(dash),
-        number(|_, summary| summary.rows.sets),
-        number(|cluster, _| cluster.counted.rows.would_be_refused),
-        number(|cluster, _| cluster.counted.rows.undetermined),
-        number(|_, summary| summary.rows.would_be_allowed),
+        number(|_, summary| summary.whole_sets.sets),
+        number(|cluster, _| cluster.counted.whole_sets.would_be_refused),
+        number(|cluster, _| cluster.counted.whole_sets.undetermined),
+        number(|_, summary| summary.whole_sets.would_be_allowed),
         oldest.map_or_else(dash, |oldest| oldest.boot_image.version.clone()),
     ]
 }

@@ -7,6 +7,7 @@ use super::facts::{
     in_use, lookup_helps, names, namespace, operator_says, remedies, wait,
 };
 use super::path;
+use crate::audit::results::Summary;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::set::ReleaseBy;
 use crate::audit::{BirthAudit, BootImageAudit, SetAudit, Unread};
@@ -262,7 +263,7 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
     let block = |head: Vec<String>, items: Vec<Item>, is_whole| Block {
         legend: match head.is_empty() {
             true => Vec::new(),
-            false => terminal.prose(indent, legend(sets)),
+            false => terminal.prose(indent, &legend(sets)),
         },
         head,
         items,
@@ -278,10 +279,15 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
 }
 
 /// What the last column has.
-fn legend(sets: &[SetAudit]) -> &'static str {
-    match sets.iter().any(|set| set.nodes_unread) {
+fn legend(sets: &[SetAudit]) -> String {
+    let nodes = match sets.iter().any(|set| set.nodes_unread) {
         true => "NODES: joined/wanted; -: not read",
         false => "NODES: joined/wanted",
+    };
+    let summary = Summary::of(sets.iter());
+    match summary.rows.sets > summary.whole_sets.sets {
+        true => format!("{nodes}; a set has a row for each of its images"),
+        false => nodes.to_owned(),
     }
 }
 
