@@ -127,6 +127,8 @@ pub struct Cluster {
     pub conditions: BootImageConditions,
     /// The conditions of the objects that the Cluster API makes machines from, by kind, namespace and name.
     pub machine_conditions: BTreeMap<(String, String, String), Vec<Condition>>,
+    /// The Clusters of the Cluster API, by namespace and name, and whether each is paused.
+    pub clusters: BTreeMap<(String, String), bool>,
     /// The conditions of ClusterOperators.
     pub operators: BTreeMap<String, Vec<Condition>>,
     /// The conditions of MachineConfigNodes.
@@ -150,6 +152,8 @@ pub struct Cluster {
     pub is_azure_stack: bool,
     /// The control plane is one node: the cluster does not scale by machines.
     pub is_single_node: bool,
+    /// The platform, by the Infrastructure.
+    pub platform: String,
     /// The control plane is elsewhere: HyperShift.
     pub is_hosted: bool,
     /// The release has more than one architecture.
@@ -185,7 +189,7 @@ pub struct Cluster {
     pub refusals: BTreeMap<String, (Option<Moment>, String)>,
     /// The first and the last time in the approvers' logs.
     pub approver_log: Option<(Moment, Moment)>,
-    /// The last time that a machine-approver ignored all requests, and its words: up to 4.7 they name none.
+    /// The last time that a machine-approver ignored all requests, and its words.
     pub ignores_all: Option<(Option<Moment>, String)>,
     /// The release of its next update.
     pub next_update: Option<String>,
@@ -413,6 +417,21 @@ impl Cluster {
         let key = named.map(|(kind, name)| (kind, machine.metadata.namespace.clone(), name));
         let found = key.and_then(|key| self.machine_conditions.get(&key));
         found.map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether its Cluster is paused; `None` where that was not read.
+    pub fn is_cluster_paused(&self, machine: &Machine) -> Option<bool> {
+        let name = machine.cluster.clone()?;
+        let key = (machine.metadata.namespace.clone(), name);
+        self.clusters.get(&key).copied()
+    }
+
+    /// Tells whether the object that the Cluster API makes a Machine from was read.
+    pub fn has_infrastructure_of(&self, machine: &Machine) -> bool {
+        let named = machine.source.infrastructure.clone();
+        let key = named.map(|(kind, name)| (kind, machine.metadata.namespace.clone(), name));
+        let is_agents = || !self.infrastructure_conditions(machine).is_empty();
+        key.is_some_and(|key| self.infrastructure.contains_key(&key)) || is_agents()
     }
 
     /// Image that a Machine, or the template of one, is made from.

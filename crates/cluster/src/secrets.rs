@@ -60,7 +60,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Shapes of secrets: what a text with one has in small letters, and which of the values found so are one.
-const SHAPES: [(&[&str], &str, IsSecret); 13] = [
+const SHAPES: [(&[&str], &str, IsSecret); 14] = [
     (
         &["private key-----"],
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?P<word>(?s:.)*?)(?:-----END|\z)",
@@ -75,6 +75,12 @@ const SHAPES: [(&[&str], &str, IsSecret); 13] = [
     (
         &[""],
         r"\b(?P<word>(?:<START>)[A-Za-z0-9_./+=-]{6,})",
+        always,
+    ),
+    // What AWS says to those who may decode it, of the account.
+    (
+        &["failure message:"],
+        r"(?i-u:encoded authorization failure message): *(?P<word>[A-Za-z0-9_-]+)",
         always,
     ),
     (
@@ -369,6 +375,10 @@ mod tests {
                 "authorization: basic (hidden) end",
             ),
             ("Basic dXNlcjpwYXNzS3", "Basic (hidden)"),
+            (
+                "denied. Encoded authorization failure message: S3_aGVs-bG8 status 403",
+                "denied. Encoded authorization failure message: (hidden) status 403",
+            ),
             ("password=S3cret.", "password=(hidden)."),
             ("password=S3,and;more end", "password=(hidden) end"),
             ("(client_secret=A~S3~b) no", "(client_secret=(hidden)) no"),

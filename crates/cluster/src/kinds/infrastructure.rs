@@ -10,6 +10,8 @@ use serde::Deserialize;
 pub struct Infrastructure {
     #[serde(rename = "status.controlPlaneTopology")]
     pub topology: String,
+    #[serde(rename = "status.platformStatus.type|status.platform")]
+    pub platform: String,
     #[serde(rename = "status.infrastructureName")]
     pub name: Option<String>,
     #[serde(rename = "status.apiServerURL")]

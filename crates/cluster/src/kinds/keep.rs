@@ -51,6 +51,12 @@ pub fn keep(
         (MACHINE_API, "ControlPlaneMachineSet") => set(all, object, |all| &mut all.control_planes),
         (CLUSTER_API, "MachineSet") => set(all, object, |all| &mut all.cluster_api_sets),
         (CLUSTER_API, "MachineDeployment") => set(all, object, |all| &mut all.deployments),
+        (CLUSTER_API, "Cluster") => read(object, |of: ClusterObject| {
+            let Metadata {
+                namespace, name, ..
+            } = of.metadata;
+            all.clusters.insert((namespace, name), of.is_paused);
+        }),
         (CLUSTER_API, "MachinePool") => set(all, object, |all| &mut all.machine_pools),
         (MACHINE_API | CLUSTER_API, "Machine") => read(object, |machine| {
             add_machine(all, Machine { group, ..machine })
@@ -141,6 +147,14 @@ fn event(all: &mut Cluster, object: &Value) -> Vec<String> {
     Vec::new()
 }
 
+/// A cluster of the Cluster API.
+#[derive(Default, Deserialize)]
+struct ClusterObject {
+    metadata: Metadata,
+    #[serde(rename = "spec.paused")]
+    is_paused: bool,
+}
+
 /// An object whose conditions alone are kept.
 #[derive(Default, Deserialize)]
 struct Conditional {
@@ -188,6 +202,8 @@ struct Pod {
     node: Option<String>,
     #[serde(rename = "status.containerStatuses")]
     containers: Vec<Container>,
+    #[serde(rename = "status.initContainerStatuses")]
+    before: Vec<Container>,
 }
 
 #[derive(Deserialize)]
@@ -206,7 +222,10 @@ struct Container {
 impl Container {
     /// The reason why it does not come up; `None` where it may still do.
     fn fails(&self) -> Option<String> {
-        let fails = |why: &&String| why.ends_with("BackOff") || why.ends_with("Error");
+        // A node writes it.
+        let is_word = |why: &str| why.chars().all(|c| c.is_ascii_alphanumeric());
+        let fails =
+            |why: &&String| is_word(why) && (why.ends_with("BackOff") || why.ends_with("Error"));
         self.stopped.as_ref().filter(fails).cloned()
     }
 
@@ -223,8 +242,9 @@ fn pod(all: &mut Cluster, object: &Value) -> Vec<String> {
         metadata,
         node,
         containers,
+        before,
     } = lenient::known(object);
-    let fails = containers.iter().find_map(Container::fails);
+    let fails = before.iter().chain(&containers).find_map(Container::fails);
     if let Some((node, why)) = node
         .zip(fails)
         .filter(|_| all.failing_pods.len() < MAX_FAILING)
@@ -372,6 +392,7 @@ fn infrastructure(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |of: Infrastructure| {
         all.has_infrastructure = true;
         all.is_hosted = of.topology == "External";
+        all.platform.clone_from(&of.platform);
         all.is_single_node = of.topology == "SingleReplica";
         all.is_azure_stack = of.azure_cloud == "AzureStackCloud";
         all.region = of.region.clone();

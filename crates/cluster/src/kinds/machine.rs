@@ -165,6 +165,16 @@ impl Machine {
         }
     }
 
+    /// Its status was read: each that a controller has looked at has one, and a file that ends early has not.
+    pub fn has_status(&self) -> bool {
+        self.phase.is_some() || self.since.is_some() || !self.conditions.is_empty()
+    }
+
+    /// A NodeClaim that Karpenter has registered: its Node is known to it.
+    pub fn is_registered_claim(&self) -> bool {
+        self.group == KARPENTER && !self.is_unregistered
+    }
+
     pub fn is_of_cluster_api(&self) -> bool {
         self.group == CLUSTER_API
     }

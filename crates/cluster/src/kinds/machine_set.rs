@@ -5,7 +5,7 @@ use super::machine::Source;
 use super::metadata::{Condition, Metadata, conditions};
 use super::owner::owner;
 use super::readers::{architecture_name, is_windows, names, references};
-use crate::lenient::message_if_any;
+use crate::lenient::{is_there, message_if_any};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -24,6 +24,9 @@ pub struct MachineSet {
     pub has_several_capacity_labels: bool,
     /// The Cluster API is authoritative for it, not the Machine API.
     pub is_mirror: bool,
+    pub is_deleting: bool,
+    /// Its status is of an earlier spec.
+    pub is_stale: bool,
     /// A ControlPlaneMachineSet that makes no Machine, because it is not activated.
     pub is_inactive: bool,
     /// The MachineDeployment that it belongs to.
@@ -53,6 +56,12 @@ pub struct MachineSet {
 struct SetObject {
     api_version: String,
     metadata: Metadata,
+    #[serde(rename = "metadata.deletionTimestamp", deserialize_with = "is_there")]
+    is_deleting: bool,
+    #[serde(rename = "metadata.generation")]
+    generation: Option<i64>,
+    #[serde(rename = "status.observedGeneration")]
+    observed: Option<i64>,
     #[serde(rename = "metadata.labels")]
     labels: BTreeMap<String, String>,
     #[serde(rename = "metadata.ownerReferences", deserialize_with = "references")]
@@ -120,6 +129,8 @@ impl From<SetObject> for MachineSet {
             owner: (object.owner)
                 .or_else(|| other_writer(is_mirror, &owners).filter(|_| is_of_machine_api)),
             is_mirror,
+            is_deleting: object.is_deleting,
+            is_stale: object.observed.is_some() && object.observed < object.generation,
             is_inactive: object.state == "Inactive",
             is_owned: !owners.is_empty(),
             deployment: (owners.into_iter())

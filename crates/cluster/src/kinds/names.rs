@@ -2,6 +2,7 @@
 //! Machines, hosts, reports, certificate requests and logs.
 
 use serde::{Deserialize, Deserializer};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// A network interface of a host or an agent, or an address of a Node.
@@ -47,6 +48,17 @@ pub fn forms(name: &str) -> impl Iterator<Item = String> {
     std::iter::once(normal(name)).chain(short)
 }
 
+/// Tells if the host of a full name is of another domain than the host of that first name among these.
+pub fn is_of_another_domain(names: &BTreeSet<String>, host: &str) -> bool {
+    let first = |name: &str| name.split_once('.').map(|(first, _)| first.to_owned());
+    let Some(own) = first(host) else {
+        return false;
+    };
+    let is_alike = |name: &&String| first(name).as_ref() == Some(&own) && ip(name).is_none();
+    let mut alike = names.iter().filter(is_alike).peekable();
+    alike.peek().is_some() && !alike.any(|name| name == host)
+}
+
 /// The last part of a provider's ID: `vsphere://4237-...`, `openstack:///8e1f-...`; on these it is the
 /// product UUID.
 pub fn of_provider(id: &str) -> Option<&str> {
@@ -61,6 +73,20 @@ pub fn is_localhost(node: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_name_of_another_domain_is_another_hosts() {
+        let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect();
+        for (own, host, wanted) in [
+            (&["w-0", "w-0.a.example"][..], "w-0.b.example", true),
+            (&["w-0", "w-0.a.example"], "w-0.a.example", false),
+            (&["w-0"], "w-0.b.example", false),
+            (&["w-0.a.example"], "w-0", false),
+            (&["10.0.0.5"], "10.example", false),
+        ] {
+            assert_eq!(is_of_another_domain(&names(own), host), wanted, "{host}");
+        }
+    }
 
     #[test]
     fn a_long_name_is_looked_for_by_its_first_part_too() {

@@ -13,6 +13,17 @@ use serde::Deserialize;
 const BOOTSTRAPPER: &str =
     "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
 
+/// The groups of the bootstrapper, and of a node (cluster-machine-approver, `nodeBootstrapperGroups`).
+const BOOTSTRAPPERS: &[&str] = &[
+    "system:serviceaccounts",
+    "system:serviceaccounts:openshift-machine-config-operator",
+    "system:authenticated",
+];
+const NODES: &[&str] = &["system:nodes", "system:authenticated"];
+
+/// The usages of every certificate of a kubelet.
+const USAGES: [&str; 2] = ["digital signature", "key encipherment"];
+
 /// The longest name of a request or a Node.
 const MAX_NAME: usize = 253;
 
@@ -26,7 +37,7 @@ pub struct CertificateRequest {
     pub is_client: bool,
     /// The machine's first request; a Node asks under its own name.
     pub is_first: bool,
-    /// Its user, organization and common name are those of a node's request: of a first one the
+    /// Its user, groups, usages, organization and common name are those of a node's request: of a first one the
     /// bootstrapper, else the node itself. Its own name and the node's are names of DNS: whoever asks
     /// chooses them, and the API server takes any for a request.
     pub is_as_a_nodes: bool,
@@ -46,12 +57,32 @@ pub struct RequestObject {
     signer: String,
     #[serde(rename = "spec.username")]
     username: Raw<String>,
+    #[serde(rename = "spec.groups")]
+    groups: Raw<Vec<String>>,
+    #[serde(rename = "spec.usages")]
+    usages: Raw<Vec<String>>,
     #[serde(rename = "spec.request")]
     request: Option<Raw<String>>,
     #[serde(rename = "status.certificate")]
     certificate: Option<Raw<String>>,
     #[serde(rename = "status.conditions", deserialize_with = "conditions")]
     conditions: Vec<Condition>,
+}
+
+/// Tells if groups and usages are those of a node's request; where one has none these were not read.
+fn is_made_alike(
+    (is_client, is_first): (bool, bool),
+    groups: &[String],
+    usages: &[String],
+) -> bool {
+    let own = if is_first { BOOTSTRAPPERS } else { NODES };
+    let usage = if is_client {
+        "client auth"
+    } else {
+        "server auth"
+    };
+    let is_usage = |own: &str| own == usage || USAGES.contains(&own);
+    groups.iter().all(|group| own.contains(&&**group)) && usages.iter().all(|own| is_usage(own))
 }
 
 impl CertificateRequest {
@@ -61,6 +92,8 @@ impl CertificateRequest {
             metadata,
             username: Raw(username),
             conditions,
+            groups: Raw(groups),
+            usages: Raw(usages),
             ..
         } = object;
         let is_client = match &*object.signer {
@@ -82,7 +115,12 @@ impl CertificateRequest {
             && node
                 .as_deref()
                 .is_some_and(|node| is_dns_name(node, MAX_NAME));
-        let is_as_a_nodes = subject.is_a_nodes && is_own && is_named;
+        // A client's has no alternative names.
+        let is_a_nodes = subject.is_a_nodes && !(is_client && subject.has_other_names);
+        let is_as_a_nodes = is_a_nodes
+            && is_own
+            && is_named
+            && is_made_alike((is_client, is_first), &groups, &usages);
         let denied = condition(&conditions, "Denied").or_else(|| condition(&conditions, "Failed"));
         let certificate = object.certificate.map(|Raw(text)| text);
         (!metadata.name.is_empty()).then(|| Self {

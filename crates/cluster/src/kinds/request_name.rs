@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::extensions::ParsedExtension;
 use x509_parser::pem::parse_x509_pem;
 use x509_parser::prelude::FromDer;
 
@@ -22,6 +23,8 @@ pub struct Subject {
     pub node: Option<String>,
     /// It has one common name, and the nodes' organization alone.
     pub is_a_nodes: bool,
+    /// It asks for alternative names, too.
+    pub has_other_names: bool,
 }
 
 impl Subject {
@@ -34,6 +37,9 @@ impl Subject {
         let (_, pem) = parse_x509_pem(&pem).ok()?;
         let (_, request) = X509CertificationRequest::from_der(&pem.contents).ok()?;
         let subject = &request.certification_request_info.subject;
+        let mut extensions = request.requested_extensions().into_iter().flatten();
+        let is_other =
+            |one: &ParsedExtension<'_>| matches!(one, ParsedExtension::SubjectAlternativeName(_));
         let names = subject.iter_common_name().map(|name| name.as_str().ok());
         let names: Vec<Option<&str>> = names.collect();
         let organizations = subject.iter_organization().map(|name| name.as_str().ok());
@@ -42,6 +48,7 @@ impl Subject {
         Some(Self {
             node: node.map(|node| crate::text::printable_up_to(node, 253)),
             is_a_nodes: names.len() == 1 && organizations.eq([Some(NODES)]),
+            has_other_names: extensions.any(is_other),
         })
     }
 }

@@ -37,7 +37,7 @@ pub fn refusal(line: &str) -> Option<(&str, String)> {
     Some((name, said(why)))
 }
 
-/// The words of a line that is about all requests: up to 4.7 it names none.
+/// The words of a line that is about all requests: up to 4.7 it names none, later the one that it looked at.
 pub fn refusal_of_all(message: &str) -> Option<String> {
     message.starts_with("Pending CSRs: ").then(|| said(message))
 }

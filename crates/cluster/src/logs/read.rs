@@ -83,16 +83,18 @@ impl Cluster {
                 let (first, last) = self.approver_log.unwrap_or((at, at));
                 self.approver_log = Some((first.min(at), last.max(at)));
             }
-            if let Some((name, why)) = refusal(&line)
-                && (self.refusals.len() < MAX_REFUSALS || self.refusals.contains_key(name))
-            {
-                self.refusals.insert(printable(name), (at, why));
-            }
             let is_later = |known: &(Option<Moment>, String)| at >= known.0;
-            if let Some(why) = refusal_of_all(message)
+            let own = refusal(&line);
+            let words = own.as_ref().map_or(message, |(_, why)| why);
+            if let Some(why) = refusal_of_all(words)
                 && self.ignores_all.as_ref().is_none_or(is_later)
             {
                 self.ignores_all = Some((at, why));
+            }
+            if let Some((name, why)) = own
+                && (self.refusals.len() < MAX_REFUSALS || self.refusals.contains_key(name))
+            {
+                self.refusals.insert(printable(name), (at, why));
             }
         })
     }
@@ -121,7 +123,9 @@ fn text_name(path: &Path) -> Option<String> {
     let mut packed = [".gz", ".xz"].into_iter();
     let plain = packed.find_map(|end| file.strip_suffix(end));
     let plain = plain.unwrap_or(&file);
-    (plain.ends_with(".log") || plain.ends_with(".txt")).then_some(file)
+    // The kubelet turns a log over to `0.log.20260915-084000`.
+    let is_log = plain.ends_with(".log") || plain.contains(".log.20");
+    (is_log || plain.ends_with(".txt")).then_some(file)
 }
 
 /// A text that a person gathered: gathers name their logs by the pod's folder.
