@@ -8,8 +8,28 @@ use super::ground::Counter;
 use super::instance::no_instance;
 use crate::forms::shell::word;
 use skewguard_cluster::kinds::agent::Agent;
+use skewguard_cluster::kinds::metadata::Condition;
 
 impl Case<'_> {
+    /// The Agents of no cluster that cannot be taken, in their own words.
+    pub(super) fn free_agents(&mut self) -> String {
+        let free = self.facts.agents.iter();
+        let free = free.filter(|agent| !agent.is_bound && !agent.is_over());
+        let mut said = Vec::new();
+        for agent in free.take(3) {
+            let (name, unmet) = (agent.metadata.full_name(), unmet(agent));
+            if let Some(unmet) = unmet {
+                self.see_condition_of(&format!("Agent {name}"), unmet);
+            }
+            let why = unmet.map_or(String::new(), |unmet| format!(": {}", unmet.says()));
+            said.push(format!("Agent {name} is {}{why}", agent.state));
+        }
+        match said.as_slice() {
+            [] => String::new(),
+            said => format!(" Of no cluster: {}", sentence(&said.join("; "))),
+        }
+    }
+
     pub(super) fn agent_instance(&mut self, agent: &Agent) -> Result<String, Finding> {
         let name = self.name;
         let state = match &*agent.state {
@@ -33,13 +53,7 @@ impl Case<'_> {
             "" => state.to_owned(),
             progress => format!("{state}, {progress}"),
         };
-        let bad = agent.conditions.iter().find(|condition| {
-            matches!(
-                &*condition.kind,
-                "SpecSynced" | "Connected" | "RequirementsMet" | "Validated"
-            ) && condition.status == "False"
-        });
-        let bad = bad.map_or(String::new(), |bad| {
+        let bad = unmet(agent).map_or(String::new(), |bad| {
             self.see_condition(bad);
             format!(" {}", sentence(&bad.says()))
         });
@@ -63,6 +77,16 @@ impl Case<'_> {
         }
         Err(finding.proved(self, source, &[Counter::Itself]))
     }
+}
+
+/// The condition that an Agent does not meet.
+fn unmet(agent: &Agent) -> Option<&Condition> {
+    agent.conditions.iter().find(|condition| {
+        matches!(
+            &*condition.kind,
+            "SpecSynced" | "Connected" | "RequirementsMet" | "Validated"
+        ) && condition.status == "False"
+    })
 }
 
 fn agent_cause(agent: &Agent, waits_for_user: bool) -> Cause {
@@ -89,6 +113,7 @@ fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
             word(&agent.metadata.name)
         ),
         Cause::AgentWaitsForUser => "Do what its Agent says; it then goes on by itself".to_owned(),
+        _ if agent.state.starts_with("known") => "It is ready, and waits to be taken into a cluster, or for that one's installation to begin".to_owned(),
         _ => "Correct what the Agent's conditions name".to_owned(),
     }
 }

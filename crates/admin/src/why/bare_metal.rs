@@ -7,6 +7,7 @@ use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::instance::no_instance;
 use super::moment::span;
+use super::way::YOUNG;
 use crate::forms::shell::word;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
@@ -41,8 +42,11 @@ impl Case<'_> {
     }
 
     /// A host that its operator has not installed, and what keeps it from that.
-    fn not_installed(&self, host: &Host) -> Finding {
+    fn not_installed(&mut self, host: &Host) -> Finding {
         let (name, full_name) = (self.name, host.metadata.full_name());
+        if self.is_perhaps_young(host) {
+            self.unseen(YOUNG_HOST);
+        }
         let since = match (host.since(), host.updated) {
             (Some(since), _) => format!(" for {}", span(self.now.since(since))),
             // Its status may have changed in that state, too.
@@ -101,13 +105,14 @@ impl Case<'_> {
             self.see(&of_error, None, said.join(": "));
             (of_error, kind, message.unwrap_or("it does not say which."))
         });
-        let is_installed = host.is_external || host.state == "provisioned";
+        let is_installed =
+            host.is_external || matches!(&*host.state, "provisioned" | "externally provisioned");
         let finding = match error {
             // An error of one that is installed is about its management.
             Some((of_error, kind, message)) if !is_installed => {
                 source = of_error;
                 let failure = Failure::of_platform(Some(Platform::Metal), message);
-                no_instance(
+                let finding = no_instance(
                     Cause::HostFails,
                     format!("{kind} of host {full_name}"),
                     format!(
@@ -118,23 +123,44 @@ impl Case<'_> {
                 .because(failure)
                 .says(kind)
                 .says(message)
-                .next(failure.map_or(OTHER, |failure| &failure.next))
-                .next("The host is then tried again by itself")
+                .next(failure.map_or(OTHER, |failure| &failure.next));
+                match failure.is_some_and(|failure| failure.over) {
+                    true => finding,
+                    false => finding.next("The host is then tried again by itself"),
+                }
             }
             _ if !is_installed => self.not_installed(host),
-            _ if host.is_on == Some(false) => no_instance(
-                Cause::HostIsOff,
-                format!("host {full_name} is off"),
-                format!("{name} is installed, and its host {full_name} is powered off."),
-            )
-            .next(format!(
-                "Set spec.online of BareMetalHost {full_name} to true"
-            )),
+            _ if host.is_on == Some(false) => return Err(self.host_off(host, source)),
             _ => return Ok(format!("host {full_name}, {}", host.state)),
         };
+        if finding.cause == Cause::HostNotInstalled && self.is_perhaps_young(host) {
+            return Err(finding);
+        }
         Err(finding.proved(self, source, &[Counter::Nodes]))
     }
+
+    fn host_off(&mut self, host: &Host, source: String) -> Finding {
+        let (name, full_name) = (self.name, host.metadata.full_name());
+        let node = self.silent_node();
+        let finding = no_instance(
+            Cause::HostIsOff,
+            format!("host {full_name} is off"),
+            format!("{name} is installed, and its host {full_name} is powered off.{node}"),
+        )
+        .next(format!(
+            "Set spec.online of BareMetalHost {full_name} to true"
+        ));
+        self.off_proved(finding, source)
+    }
+
+    /// Tells if a host without a Machine may be in its state since just now.
+    fn is_perhaps_young(&self, host: &Host) -> bool {
+        let since = host.since().or(host.updated);
+        self.machine.is_none() && since.is_none_or(|at| self.now.since(at) < YOUNG)
+    }
 }
+
+const YOUNG_HOST: &str = "since when its host is in this state: its status has no such time";
 
 /// The annotation that keeps a host's operator from it.
 fn kept_by(host: &Host) -> Option<&'static str> {

@@ -28,8 +28,8 @@ pub(super) enum Subject<'a> {
     Agent(&'a Agent),
     /// The last request for a first certificate of a node that is nobody's.
     Request(&'a CertificateRequest),
-    /// A set that makes fewer Machines than it wants.
-    Set(&'a MachineSet),
+    /// A set that makes fewer Machines than it wants, by its kind.
+    Set(&'static str, &'a MachineSet),
     /// A NodePool without Machines.
     NodePool(&'a NodePool),
     /// A Node that no Machine, host or Agent stands for.
@@ -55,7 +55,7 @@ impl<'a> Subject<'a> {
                 ("Agent", &agent.metadata, hostname.unwrap_or_default())
             }
             Self::Request(request) => (REQUEST, &request.metadata, &request.node),
-            Self::Set(set) => ("MachineSet", &set.metadata, ""),
+            Self::Set(kind, set) => (kind, &set.metadata, ""),
             Self::NodePool(pool) => (NODE_POOL, &pool.metadata, ""),
             Self::Node(node) => ("Node", &node.metadata, ""),
         }
@@ -95,7 +95,7 @@ impl<'a> Case<'a> {
             Subject::Machine(machine) => (Some(machine), index.links.host_of(machine), None),
             Subject::Host(host) => (None, Some(host), None),
             Subject::Agent(agent) => (None, None, Some(agent)),
-            Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) | Subject::Node(_) => {
+            Subject::Request(_) | Subject::Set(..) | Subject::NodePool(_) | Subject::Node(_) => {
                 (None, None, None)
             }
         };
@@ -118,7 +118,8 @@ impl<'a> Case<'a> {
             host,
             node: match subject {
                 Subject::Node(node) => Some(node),
-                _ => index.links.node_by(machine, &aliases),
+                _ => (index.links.node_by(machine, &aliases))
+                    .or_else(|| index.node_by_requests(&aliases)),
             },
             aliases,
             name: if node.is_empty() {
@@ -154,11 +155,16 @@ impl<'a> Case<'a> {
         self.aliases.is_before(at)
     }
 
-    /// Why its age is not known, where all times that were read may be of long before they were read.
+    /// Why its age is not known: nothing says when it was made, or all times that were read may be of long before they
+    /// were read.
     pub(super) fn odd_age(&self) -> Option<String> {
+        // What has failed is over, whenever that was, and what has a Node is not young.
+        let is_over = self.machine.is_some_and(Machine::is_failed) || self.node.is_some();
+        let is_one = matches!(self.subject, Subject::Machine(_) | Subject::Agent(_));
+        if is_one && !is_over && self.created.is_none() {
+            return Some("how old it is: it has no metadata.creationTimestamp".to_owned());
+        }
         let is_young = self.now.since(self.created?) < YOUNG;
-        // What has failed is over, whenever that was.
-        let is_over = self.machine.is_some_and(Machine::is_failed);
         (is_young && !is_over && !self.facts.has_clock()).then(|| {
             format!(
                 "how old it is: the newest time in what was read is {}, and nothing says when it was read (`oc get nodes -o json` does)",

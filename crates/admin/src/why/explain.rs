@@ -8,7 +8,7 @@ use super::log_report::log_report;
 use super::moment::Moment;
 use super::report::{Explanation, WhyReport};
 use super::request_step::{Asked, STILL_ASKS};
-use super::sets::sets_without_machines;
+use super::sets::{machines_not_read, sets_without_machines};
 use super::subjects::{Subjects, all_named, failing_hosts, of_age, strangers, waiting};
 use super::way::{At, Stage};
 use crate::API_VERSION;
@@ -85,6 +85,7 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     let mut unread = question.unread;
     if is_of_all && machines.is_empty() {
         unread.extend(index.ground.all_missing());
+        unread.extend(machines_not_read(&index));
     }
     Ok(WhyReport {
         api_version: API_VERSION,
@@ -146,7 +147,7 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
 /// before what a node claims.
 fn find(case: &mut Case<'_>) -> Finding {
     match case.subject {
-        Subject::Set(set) => return case.set_without_machines(set),
+        Subject::Set(_, set) => return case.set_without_machines(set),
         Subject::NodePool(pool) => return case.node_pool_without_machines(pool),
         Subject::Machine(_)
         | Subject::Host(_)
@@ -182,13 +183,15 @@ fn find(case: &mut Case<'_>) -> Finding {
             case.reach(At::Served, at);
         }
     }
+    if case.machine.is_some_and(|machine| machine.is_windows) {
+        return case.windows();
+    }
     let finding = case.of_certificate().or_else(|| case.of_gone_node());
     if let Some(finding) = finding.or_else(|| case.of_nodes_of_nobody()) {
         case.see_claims();
         return finding;
     }
     match case.machine {
-        Some(machine) if machine.is_windows => case.windows(),
         Some(machine) if machine.node_pool.is_some() => case.hosted(),
         Some(machine) if case.index.is_elsewhere(machine) => case.of_other_cluster(machine),
         Some(claim) if claim.group == KARPENTER => case.unregistered(claim),
@@ -233,7 +236,10 @@ fn of_logs(case: &mut Case<'_>, asked: Asked) -> Finding {
             let finding = case.of_claim().or_else(|| case.without_own_addresses(&why));
             finding.unwrap_or_else(|| case.hidden_request(&why))
         }
-        Asked::NoLog => case.of_claim().unwrap_or_else(|| case.unknown()),
+        Asked::NoLog => {
+            let finding = case.of_claim().or_else(|| case.with_own_address_alone());
+            finding.unwrap_or_else(|| case.unknown())
+        }
     }
 }
 

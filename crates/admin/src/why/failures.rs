@@ -62,6 +62,9 @@ pub(super) struct Failure {
     /// A reason or the beginning of a text, which counts where no other code is in it.
     #[serde(default)]
     outer: bool,
+    /// No other try is made.
+    #[serde(default)]
+    pub(super) over: bool,
     pub(super) next: String,
 }
 
@@ -91,17 +94,15 @@ impl Failure {
 
     /// Tells if the spec of a set is to be changed: its Machines keep what they were made with.
     pub(super) fn is_of_spec(&self) -> bool {
-        let is_in_spec = matches!(
+        let is_elsewhere = matches!(
             self.cause,
-            FailureKind::BootImageNotFound
-                | FailureKind::CapacityMissing
-                | FailureKind::ConfigurationInvalid
-                | FailureKind::NetworkNotFound
-                | FailureKind::ReservationFull
-                | FailureKind::SubnetFull
-                | FailureKind::TypeNotAvailable
+            FailureKind::HostMissing
+                | FailureKind::Passes
+                | FailureKind::ProviderUnreachable
+                | FailureKind::SecretMissing
+                | FailureKind::StateOnly
         );
-        is_in_spec && self.scope == Scope::Set
+        !is_elsewhere && self.scope == Scope::Set
     }
 
     /// The failure that a message tells of, among those of the Machine's provider.
@@ -226,6 +227,11 @@ mod tests {
                 Some(Platform::VSphere),
                 r#"secret a/b does not have "vc.example.com.username" field set"#,
                 Some(FailureKind::SecretMissing),
+            ),
+            (
+                Some(Platform::VSphere),
+                "error setting up new vSphere SOAP client: ServerFaultCode: Cannot complete login due to an incorrect user name or password.",
+                Some(FailureKind::CredentialsInvalid),
             ),
             (
                 Some(Platform::VSphere),

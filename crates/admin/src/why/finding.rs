@@ -25,6 +25,21 @@ impl Case<'_> {
     }
 }
 
+impl Case<'_> {
+    /// Pending requests, made since it was, whose node cannot be read.
+    fn requests_of_unknown(&self) -> impl Iterator<Item = String> {
+        let all = self.facts.requests.iter();
+        let odd = all.filter(|one| {
+            let is_odd = one.node.is_empty() && one.is_pending();
+            is_odd && !self.is_before(one.metadata.created)
+        });
+        odd.take(3).map(|one| {
+            let id = &one.metadata.name;
+            format!("whose request {id} is: what it asks for cannot be read")
+        })
+    }
+}
+
 impl Counter {
     /// What was not read of it, and by what it could be; none where all was.
     pub(super) fn missing(self, case: &Case<'_>) -> Vec<String> {
@@ -32,7 +47,11 @@ impl Counter {
             Self::Itself | Self::Machines | Self::PoolMachines | Self::Nodes | Self::Requests => {
                 let unread = case.index.ground.missing(self).into_iter();
                 let words = |unread: Unread| format!("{}: {}", unread.what, unread.why);
-                unread.map(words).collect()
+                let own = unread.map(words);
+                match self {
+                    Self::Requests => own.chain(case.requests_of_unknown()).collect(),
+                    _ => own.collect(),
+                }
             }
             Self::ServerLogs => case.missing_logs(),
             Self::Host => case.missing_host().into_iter().collect(),

@@ -115,10 +115,12 @@ impl Case<'_> {
             )
             .next(SERVERS);
         }
+        let state = self.odd_state();
+        let state = state.map_or("there".to_owned(), |state| format!("{state}, by its state"));
         Finding::new(
             Stage::Unknown, Cause::NotSeen,
             "not seen",
-            format!("Why {name} is no Node cannot be told from what was read: its instance is there, and nothing else of it was seen{image}."),
+            format!("Why {name} is no Node cannot be told from what was read: its instance is {state}, and nothing else of it was seen{image}."),
         )
         .next("Give the rights or the files that are named below, or look at its console")
     }

@@ -51,7 +51,9 @@ impl Ground {
         Self {
             // A NodeClaim is none: Machines may wait beside it.
             has_machines: machines.clone().any(|one| one.group != KARPENTER)
-                || facts.is_listed(MACHINE_API, "Machine"),
+                || facts.is_listed(MACHINE_API, "Machine")
+                // The Machine API has no provider there.
+                || facts.platform == "None",
             has_pool_machines: machines.any(|one| one.group == CLUSTER_API)
                 || facts.is_listed(CLUSTER_API, "Machine"),
             has_nodes: facts.all_nodes().next().is_some() || facts.is_listed("", "Node"),

@@ -5,11 +5,11 @@ use super::ground::Ground;
 use super::moment::{CLOCKS, Moment};
 use super::server_log::Request;
 use skewguard_cluster::cluster::Cluster;
-use skewguard_cluster::index::{Index as Links, grouped};
+use skewguard_cluster::index::{Aliases, Index as Links, grouped};
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::names::{is_localhost, normal};
+use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +60,8 @@ pub(super) struct Index<'a> {
     pub(super) boot_failures: BTreeMap<String, Vec<&'a Event>>,
     /// Nodes of workers that no Machine names.
     pub(super) nodes_of_nobody: Vec<&'a Node>,
+    /// Machines without a Node that have one address.
+    pub(super) shared_addresses: BTreeMap<IpAddr, Vec<&'a Machine>>,
     /// Several Machines name Nodes, and none of these is among the Nodes that were read.
     pub(super) is_of_two_clusters: bool,
     /// Names that the approver finds Machines by, in lower case.
@@ -94,6 +96,7 @@ impl<'a> Index<'a> {
             ground: Ground::new(facts),
             internal_names: internal_names(facts.all_machines()),
             nodes_of_nobody: Vec::new(),
+            shared_addresses: shared_addresses(facts),
             is_of_two_clusters: false,
             strangers: Vec::new(),
             namesakes: Vec::new(),
@@ -191,9 +194,11 @@ impl<'a> Index<'a> {
         let mut unnamed = 0;
         let mut meet = |names: &mut dyn Iterator<Item = String>, waits: bool| {
             let mut is_named = false;
+            let names: BTreeSet<String> = names.collect();
             // Nobody's name is no machine's.
-            for name in names.filter(|name| !is_localhost(name)) {
-                for request in self.links.first_requests(&name) {
+            for name in names.iter().filter(|name| !is_localhost(name)) {
+                let own = self.links.first_requests(name).into_iter();
+                for request in own.filter(|one| !is_of_another_domain(&names, &one.node)) {
                     is_named = true;
                     left.remove(&*request.node);
                 }
@@ -236,6 +241,22 @@ impl<'a> Index<'a> {
         let mut found: Vec<Stranger<'_>> = asking.collect();
         found.sort_by_key(|one| one.first);
         self.namesakes = found;
+    }
+
+    /// The Node of no Machine's that has the name of a request under one of these names, whole or its first part: a
+    /// kubelet's own name is the one in its request.
+    pub(super) fn node_by_requests(&self, aliases: &Aliases) -> Option<&'a Node> {
+        let names = aliases.names.iter();
+        let requests = names.flat_map(|name| self.links.first_requests(name));
+        let own = requests.filter(|one| {
+            let is_since = one.is_approved && !aliases.is_before(one.metadata.created);
+            is_since && !is_of_another_domain(&aliases.names, &one.node)
+        });
+        let mut nodes = own.filter_map(|one| self.links.node(&one.node));
+        nodes.find(|node| {
+            let is_free = node.machine.is_none() && self.links.machine_of(node).is_none();
+            is_free && !aliases.is_before(node.metadata.created)
+        })
     }
 
     /// The pending requests of kubelets under the name of a Node that is there, the oldest first.
@@ -300,6 +321,24 @@ fn failed_node(event: &Event) -> Option<String> {
     let (_, rest) = event.message.split_once("Node ")?;
     let node = rest.split([' ', ',', ';', ':']).next()?;
     Some(node.trim_end_matches('.').to_ascii_lowercase())
+}
+
+/// The addresses that several Machines without a Node have.
+fn shared_addresses(facts: &Cluster) -> BTreeMap<IpAddr, Vec<&Machine>> {
+    let waiting = facts
+        .all_machines()
+        .filter(|machine| machine.node.is_none());
+    // A machine may have an address twice, and its copy in the other API has it, too.
+    let own = waiting.flat_map(|machine| {
+        let ips: BTreeSet<IpAddr> = machine.ips().collect();
+        ips.into_iter().map(move |ip| (ip, machine))
+    });
+    let mut all = grouped(own);
+    all.retain(|_, own: &mut Vec<&Machine>| {
+        let names: BTreeSet<&str> = own.iter().map(|one| &*one.metadata.name).collect();
+        names.len() > 1
+    });
+    all
 }
 
 fn internal_names<'a>(machines: impl Iterator<Item = &'a Machine>) -> BTreeSet<String> {

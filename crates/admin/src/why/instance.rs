@@ -5,6 +5,7 @@ use super::cause::Cause;
 use super::failures::{Failure, FailureKind, OTHER};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
+use super::index::Index;
 use super::moment::span;
 use super::request_step::{Asked, STILL_ASKS};
 use super::way::{At, Stage};
@@ -13,6 +14,7 @@ use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::KARPENTER;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, condition};
+use skewguard_cluster::kinds::node::Node;
 use skewguard_core::platform::Platform;
 
 /// States of a cloud's instance that runs nothing.
@@ -30,8 +32,15 @@ fn is_one_of(states: &str, state: &str) -> bool {
     states.split_whitespace().any(|known| known == state)
 }
 
-fn is_off(state: &str) -> bool {
+fn is_off_state(state: &str) -> bool {
     is_one_of(OFF, state)
+}
+
+/// Tells if its instance or its host is off.
+pub(super) fn is_off(index: &Index<'_>, machine: &Machine) -> bool {
+    let state = machine.instance_state.as_deref();
+    let host = index.links.host_of(machine).and_then(|host| host.is_on);
+    state.is_some_and(is_off_state) || host == Some(false)
 }
 
 pub(super) fn no_instance(cause: Cause, step: impl Into<String>, sentence: String) -> Finding {
@@ -45,7 +54,7 @@ impl<'a> Case<'a> {
             Subject::Machine(machine) => self.machine_instance(machine),
             Subject::Host(host) => self.host_instance(host),
             Subject::Agent(agent) => self.agent_instance(agent),
-            Subject::Request(_) | Subject::Set(_) | Subject::NodePool(_) | Subject::Node(_) => {
+            Subject::Request(_) | Subject::Set(..) | Subject::NodePool(_) | Subject::Node(_) => {
                 Ok(String::new())
             }
         }
@@ -78,7 +87,7 @@ impl<'a> Case<'a> {
             };
         }
         let state = machine.instance_state.as_deref();
-        if let Some(state) = state.filter(|state| is_off(state)) {
+        if let Some(state) = state.filter(|state| is_off_state(state)) {
             return Err(self.off(machine, state));
         }
         let name = machine.instance.as_deref();
@@ -89,16 +98,20 @@ impl<'a> Case<'a> {
     /// The state of its instance, where that is neither known to run nor known not to.
     pub(super) fn odd_state(&self) -> Option<&'a str> {
         let state = self.machine?.instance_state.as_deref()?;
-        (!state.is_empty() && !is_one_of(ON, state) && !is_off(state)).then_some(state)
+        (!state.is_empty() && !is_one_of(ON, state) && !is_off_state(state)).then_some(state)
     }
 
-    /// Its instance does not run, and its Node is silent: what runs nothing asks for nothing.
+    /// Its instance does not run, and its Node is silent, or was not read whole: what runs nothing asks for nothing.
     pub(super) fn is_off_and_silent(&self) -> bool {
-        let state = self
+        let is_off = self
             .machine
-            .and_then(|machine| machine.instance_state.as_deref());
-        let ready = self.node.and_then(|node| node.ready.as_ref());
-        state.is_some_and(is_off) && ready.is_some_and(|ready| ready.status == "Unknown")
+            .is_some_and(|machine| is_off(self.index, machine));
+        let silent = |node: &Node| {
+            node.ready
+                .as_ref()
+                .is_none_or(|ready| ready.status == "Unknown")
+        };
+        is_off && self.node.is_some_and(silent)
     }
 
     fn off(&mut self, machine: &Machine, state: &str) -> Finding {
@@ -143,17 +156,22 @@ impl<'a> Case<'a> {
             self.unseen("whether that state is of now: it asked for its config just now, and what is off asks for nothing");
             return finding;
         }
+        self.off_proved(finding, source)
+    }
+
+    /// The finding of a machine that is off, which is proved where nobody asks in the name of its Node.
+    pub(super) fn off_proved(&mut self, finding: Finding, source: String) -> Finding {
         match self.request_of_silent_node() {
             None => finding.proved(self, source, &[Counter::Nodes]),
             Some(request) => {
-                self.unseen("whether that state is of now: the cloud's console");
-                finding.next(format!("Leave request {request} alone until the instance is known to run: what is off asks for nothing"))
+                self.unseen("whether that state is of now: the machine's console");
+                finding.next(format!("Leave request {request} alone until the machine is known to run: what is off asks for nothing"))
             }
         }
     }
 
     /// ` Its Node x has not been Ready for 4 hours.`
-    fn silent_node(&mut self) -> String {
+    pub(super) fn silent_node(&mut self) -> String {
         let Some(node) = self.node else {
             return String::new();
         };
@@ -179,12 +197,13 @@ impl<'a> Case<'a> {
         let (text, by) = match own {
             Some(text) => {
                 self.see(source.clone(), machine.since, &text);
-                (text, By::Object)
+                let more = self.infrastructure_says_more(machine, &text);
+                (format!("{}{more}", text.trim_end_matches('.')), By::Object)
             }
             None => self.why_not_made(machine),
         };
         let state = machine.instance_state.as_deref();
-        let why = match (text.as_str(), state.filter(|state| is_off(state))) {
+        let why = match (text.as_str(), state.filter(|state| is_off_state(state))) {
             ("", None) => "it does not say why.".to_owned(),
             ("", Some(state)) => format!("its instance is {state}."),
             (text, None) => sentence(text),
@@ -239,8 +258,21 @@ impl<'a> Case<'a> {
     /// A Windows Machine, which asks for no config of the cluster's.
     pub(super) fn windows(&mut self) -> Finding {
         self.unseen("the Windows Machine Config Operator's log, which is not read here");
+        let missing = self.missing_addresses();
+        let missing = missing.map_or(
+            "",
+            |_| " The Machine has no addresses, by which that operator reaches it.",
+        );
+        let request = self.own_requests().pop().filter(|last| last.is_pending());
+        let request = request.map_or(String::new(), |last| {
+            self.see(last.source(), last.metadata.created, "pending");
+            format!(
+                " Its request {} is pending, which that operator approves.",
+                last.metadata.name
+            )
+        });
         let text = format!(
-            "{} is a Windows Machine: the Windows Machine Config Operator makes it a Node, and it asks for no config.",
+            "{} is a Windows Machine: the Windows Machine Config Operator makes it a Node, and it asks for no config.{missing}{request}",
             self.name
         );
         Finding::new(Stage::Unknown, Cause::WindowsMachine, "a Windows Machine asks for none", text)
@@ -268,12 +300,22 @@ impl<'a> Case<'a> {
             .next("Look at the copy that counts: `oc get machines.cluster.x-k8s.io -n openshift-cluster-api`"));
         }
         let paused = condition(&machine.conditions, "Paused").filter(|paused| paused.is_true());
-        let says = match paused {
+        let (says, source) = match paused {
             Some(paused) => {
                 self.see_condition(paused);
-                paused.says()
+                (paused.says(), self.field("condition Paused"))
             }
-            None if machine.is_paused => "annotation cluster.x-k8s.io/paused".to_owned(),
+            None if machine.is_paused => {
+                let says = "annotation cluster.x-k8s.io/paused";
+                (says.to_owned(), self.field(says))
+            }
+            None if self.facts.is_cluster_paused(machine) == Some(true) => {
+                let cluster = machine.cluster.as_deref().unwrap_or_default();
+                let object = format!("Cluster {}/{cluster}", machine.metadata.namespace);
+                let source = format!("{object}, spec.paused");
+                self.see(&source, None, "true");
+                (format!("spec.paused of {object}"), source)
+            }
             None => return None,
         };
         let help = if authority == "Migrating" {
@@ -296,7 +338,6 @@ impl<'a> Case<'a> {
                 sentence(&says)
             ),
         );
-        let source = self.field("condition Paused");
         Some(finding.next(help).proved(self, source, &[Counter::Nodes]))
     }
 
@@ -341,16 +382,21 @@ impl<'a> Case<'a> {
         if failure.is_some_and(Failure::is_of_cloud) && by == By::Object {
             return self.not_known(machine, &why, "its conditions");
         }
-        let is_without_host =
-            failure.is_some_and(|failure| failure.cause == FailureKind::HostMissing);
-        let hosts = match is_without_host {
-            true => self.free_hosts(machine),
-            false => String::new(),
+        let hosts = match failure.map(|failure| failure.cause) {
+            Some(FailureKind::HostMissing) => self.free_hosts(machine) + &self.free_agents(),
+            _ => String::new(),
+        };
+        let runs = match failure.map(|failure| failure.cause) {
+            Some(FailureKind::InstanceBroken) => " that runs",
+            _ => "",
         };
         let finding = no_instance(
             Cause::InstanceNotMade,
             "there is none",
-            format!("{name} has no instance{age}: {}{hosts}", sentence(&why)),
+            format!(
+                "{name} has no instance{runs}{age}: {}{hosts}",
+                sentence(&why)
+            ),
         )
         .because(failure)
         .says(&why)
@@ -368,6 +414,9 @@ impl<'a> Case<'a> {
                 "Then {}: its controller makes no other try while status.providerStatus.taskRef names {task}",
                 replace(machine)
             );
+        }
+        if failure.is_some_and(|failure| failure.over) {
+            return format!("Then {}: no other try is made by itself", replace(machine));
         }
         let is_of_set = failure.is_some_and(Failure::is_of_spec);
         match is_of_set && machine.is_owned_by("MachineSet", None) {
@@ -411,14 +460,16 @@ impl<'a> Case<'a> {
     fn ask_controller(&mut self, machine: &Machine, finding: Finding) -> Finding {
         self.unread(&[Counter::Host]);
         if machine.is_of_cluster_api() {
-            let is_read = !self.facts.infrastructure_conditions(machine).is_empty();
-            let object = if is_read {
-                ""
-            } else {
-                "its infrastructure object, "
+            let object = match self.facts.has_infrastructure_of(machine) {
+                true => "",
+                false => "its infrastructure object, ",
+            };
+            let cluster = match self.facts.is_cluster_paused(machine) {
+                Some(_) => "",
+                None => "its Cluster, and ",
             };
             self.unseen(format!(
-                "why: {object}its Cluster, and the logs of the Cluster API's controllers"
+                "why: {object}{cluster}the logs of the Cluster API's controllers"
             ));
             let namespace = &machine.metadata.namespace;
             let mut conditions = machine.conditions.iter();
@@ -456,7 +507,7 @@ impl<'a> Case<'a> {
         let event = events.iter().rev().find(is_failure);
         if let Some(condition) = condition {
             self.see_condition(condition);
-            if !is_bare(condition) {
+            if !is_bare(machine, condition) {
                 return (cause_of(condition), By::Object);
             }
         }
@@ -482,13 +533,22 @@ impl<'a> Case<'a> {
     /// The condition of its infrastructure object that says why.
     fn infrastructure_says(&mut self, machine: &Machine) -> Option<String> {
         let all = self.facts.infrastructure_conditions(machine).iter();
-        let told = all.filter(|condition| !is_bare(condition));
+        let told = all.filter(|condition| !is_bare(machine, condition));
         // `Ready` sums the others up.
         let condition = told.min_by_key(|condition| condition.kind == "Ready")?;
         let (kind, name) = machine.source.infrastructure.as_ref()?;
         let object = format!("{kind} {}/{name}", machine.metadata.namespace);
         self.see_condition_of(&object, condition);
         Some(condition.says())
+    }
+
+    /// What its infrastructure object says beside this.
+    fn infrastructure_says_more(&mut self, machine: &Machine, text: &str) -> String {
+        let more = self.infrastructure_says(machine);
+        let more = more.filter(|more| !text.contains(&**more));
+        more.map_or(String::new(), |more| {
+            format!(". Its infrastructure object says: {more}")
+        })
     }
 
     /// The line about it in its NodePool's condition: `Machine NAME: Reason: message`.
@@ -539,9 +599,16 @@ fn cause_of(condition: &Condition) -> String {
     }
 }
 
-/// Tells if a condition says a state, and no cause: a reason alone, `0 of 1 completed`, or that there is no
-/// instance.
-fn is_bare(condition: &Condition) -> bool {
+/// Tells if a condition says a state, and no cause: a reason alone that is not known as one, `0 of 1 completed`, or
+/// that there is no instance.
+fn is_bare(machine: &Machine, condition: &Condition) -> bool {
+    let failure = Failure::of(machine, &condition.reason).map(|failure| failure.cause);
+    if matches!(
+        failure,
+        Some(FailureKind::HostMissing | FailureKind::InstanceBroken)
+    ) {
+        return false;
+    }
     let message = &*condition.message;
     let is_count = || {
         let words: Vec<&str> = message.split(' ').collect();
@@ -554,7 +621,7 @@ fn is_bare(condition: &Condition) -> bool {
 /// The fields in which a Machine says why it failed.
 fn error_field(machine: &Machine) -> &'static str {
     match machine.is_of_cluster_api() {
-        true => "failureReason and failureMessage",
+        true => "failureReason and failureMessage (since v1beta2 under status.deprecated.v1beta1)",
         false => "status.errorReason and errorMessage",
     }
 }

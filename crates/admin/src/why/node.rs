@@ -8,7 +8,7 @@ use super::moment::span;
 use super::taken_name::RENEWALS;
 use super::way::{At, Stage};
 use crate::forms::shell::word;
-use skewguard_cluster::kinds::groups::KARPENTER;
+use skewguard_cluster::kinds::groups::{CLUSTER_API, KARPENTER, MACHINE_API};
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, Metadata};
 use skewguard_cluster::kinds::names::normal;
@@ -39,11 +39,13 @@ impl<'a> Case<'a> {
         self.see_daemon(node);
         self.reach(At::Certificate, "");
         let serving = self.serving_requests(node);
-        let names_it = |machine: &Machine| machine.node.as_ref() == Some(own);
-        let is_linked = self.machine.is_none_or(names_it);
+        let names_it =
+            |machine: &Machine| machine.node.as_ref() == Some(own) || machine.is_registered_claim();
+        let has_status = self.machine.is_none_or(Machine::has_status);
+        let is_linked = !has_status || self.machine.is_none_or(names_it);
         let again = self.asks_again(node);
         let is_of_another = again.is_some_and(|request| request.is_first);
-        let is_own = (is_linked || self.is_surely(node)) && !is_of_another;
+        let is_own = (is_linked && has_status || self.is_surely(node)) && !is_of_another;
         let not_ready = node.ready.as_ref().filter(|ready| !ready.is_true());
         let (finding, proof) = match not_ready {
             Some(ready) => {
@@ -60,12 +62,32 @@ impl<'a> Case<'a> {
         } else {
             finding
         };
-        Some(match serving {
-            0 => finding,
-            serving => finding.next(format!(
-                "Serving certificate requests of it that wait, {serving}: `oc get csr`"
-            )),
-        })
+        if serving == 0 {
+            return Some(finding);
+        }
+        let why = self.serving_refusal(own);
+        let why = why.map_or(String::new(), |why| format!(" ({why})"));
+        let finding = finding.next(format!(
+            "Serving certificate requests of it that wait, {serving}{why}: `oc get csr`"
+        ));
+        let missing = self.missing_addresses();
+        let missing = missing.filter(|_| finding.stage == Stage::Joined);
+        Some(
+            missing
+                .into_iter()
+                .map(|missing| missing.help)
+                .fold(finding, Finding::next),
+        )
+    }
+
+    /// The approver's word against the last request for the certificate that a Node serves with.
+    fn serving_refusal(&mut self, node: &str) -> Option<String> {
+        let all = self.index.links.requests.get(&*node.to_ascii_lowercase())?;
+        let mut serving = all
+            .iter()
+            .rev()
+            .filter(|one| !one.is_client && one.is_pending());
+        serving.find_map(|one| self.approver_said(one))
     }
 
     /// Tells if more than its address says that a Node is this one's.
@@ -204,14 +226,18 @@ impl<'a> Case<'a> {
         );
         self.reach(At::Certificate, "");
         self.unread(&[Counter::Nodes, Counter::Requests]);
-        // A list by label, a page, a gather that ended early: what is not in them may be there.
-        self.unseen(format!(
-            "whether all Nodes were read: `oc get node {node}`",
-            node = word(node)
-        ));
+        let look = self.look_for_node(node);
         Some(finding
-            .next(format!("Look whether it is there: `oc get node {node}`. Where it is, what was read has not all Nodes", node = word(node)))
+            .next(look)
             .next("If it is gone, start its kubelet again, which makes the Node anew: on the node, systemctl restart kubelet"))
+    }
+
+    /// The advice to look for a Node that was not read. A list by label, a page, a gather that ended early: what is
+    /// not in them may be there.
+    pub(super) fn look_for_node(&mut self, node: &str) -> String {
+        let command = format!("`oc get node {}`", word(node));
+        self.unseen(format!("whether all Nodes were read: {command}"));
+        format!("Look whether it is there: {command}. Where it is, what was read has not all Nodes")
     }
 
     /// The Machine Config Daemon's word on it.
@@ -261,9 +287,7 @@ impl<'a> Case<'a> {
             .as_ref()
             .filter(|(state, _)| state == "Degraded");
         let finding = match degraded {
-            Some((_, reason)) => finding.next(format!(
-                "The Machine Config Daemon is Degraded there: {reason}"
-            )),
+            Some(_) => finding.next("The Machine Config Daemon is Degraded there: its reason stands in the Node's annotations"),
             None => finding,
         };
         let finding = self.with_lacks(node, finding);
@@ -281,10 +305,7 @@ impl<'a> Case<'a> {
             let since = lack
                 .since()
                 .map_or(String::new(), |at| format!(" since {at}"));
-            finding = finding.next(format!(
-                "A possible cause: it has {}{since}: {}",
-                lack.kind, lack.message
-            ));
+            finding = finding.next(format!("A possible cause: it has {}{since}", lack.kind));
         }
         finding
     }
@@ -312,7 +333,10 @@ impl<'a> Case<'a> {
 
     /// The request in the name of a silent Node, put into the evidence.
     pub(super) fn request_of_silent_node(&mut self) -> Option<&'a str> {
-        let last = self.asks_again(self.node?)?;
+        let last = match self.node {
+            Some(node) => self.asks_again(node),
+            None => self.own_requests().pop().filter(|last| last.is_pending()),
+        }?;
         let text = format!("of node {}, pending", last.node);
         self.see(last.source(), last.metadata.created, text);
         Some(&last.metadata.name)
@@ -363,54 +387,72 @@ impl<'a> Case<'a> {
                 self.name
             ),
         )
-        .next("Look at the cloud controller manager: `oc get pods -n openshift-cloud-controller-manager`, and the logs of its pods")
+        .next(match self.facts.platform == "External" {
+            true => "Look at the cloud controller manager, which the provider's own manifests install on platform External: `oc get pods -A`, and the logs of its pods",
+            false => "Look at the cloud controller manager: `oc get pods -n openshift-cloud-controller-manager`, and the logs of its pods",
+        })
     }
 
     /// A Machine without addresses, by which the nodelink-controller finds its Node.
-    fn without_addresses(&mut self, node: &Node, which: &str) -> Finding {
-        self.see(self.field("status.addresses"), None, "none");
-        let bare = self.host.filter(|host| host.addresses.is_empty());
-        let why = bare.map_or(String::new(), |host| {
-            let name = host.metadata.full_name();
-            self.see(
-                format!("BareMetalHost {name}, status.hardware"),
-                None,
-                "none",
-            );
-            format!(", because its host {name} has no hardware details: it was never inspected")
-        });
-        let finding = Finding::new(
+    fn without_addresses(&mut self, node: &Node, which: &str, missing: Missing) -> Finding {
+        Finding::new(
             Stage::NodeNotReady,
-            bare.map_or(Cause::AddressesMissing, |_| Cause::HostNotInspected),
+            missing.cause,
             format!("{} is not linked", node.metadata.name),
             format!(
-                "{} has joined, and the Machine is not linked to it: {which} is there, and the Machine has no addresses, by which it is found{why}.",
-                self.name
+                "{} has joined, and the Machine is not linked to it: {which} is there, and the Machine has no addresses, by which it is found{}.",
+                self.name, missing.why
             ),
+        )
+        .next(missing.help)
+    }
+
+    /// Why a Machine of the Machine API has no addresses, by which its Node and its requests are found; `None` where it
+    /// has some.
+    pub(super) fn missing_addresses(&mut self) -> Option<Missing> {
+        let machine = self.machine?;
+        if machine.group != MACHINE_API || !machine.addresses.is_empty() {
+            return None;
+        }
+        self.see(self.field("status.addresses"), None, "none");
+        let Some(host) = self.host.filter(|host| host.addresses.is_empty()) else {
+            return Some(Missing {
+                cause: Cause::AddressesMissing,
+                why: String::new(),
+                help: NO_ADDRESSES.to_owned(),
+            });
+        };
+        let name = host.metadata.full_name();
+        self.see(
+            format!("BareMetalHost {name}, status.hardware"),
+            None,
+            "none",
         );
-        match bare {
-            Some(host) => finding.next(format!(
+        Some(Missing {
+            cause: Cause::HostNotInspected,
+            why: format!(
+                ", because its host {name} has no hardware details: it was never inspected"
+            ),
+            help: format!(
                 "Give the host its hardware details, host name and addresses among them, by the annotation inspect.metal3.io/hardwaredetails: `oc describe baremetalhosts.metal3.io -n {} {}`",
                 word(&host.metadata.namespace),
                 word(&host.metadata.name)
-            )),
-            None => finding.next("Look why its controller writes no status.addresses: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`"),
-        }
+            ),
+        })
     }
 
     fn not_linked(&mut self, node: &Node, which: &str) -> Finding {
         let own = self
             .machine
             .and_then(|machine| machine.provider_id.as_ref());
+        let differ =
+            own.is_some() && node.provider_id.is_some() && own != node.provider_id.as_ref();
+        if let Some(missing) = self.missing_addresses().filter(|_| !differ) {
+            return self.without_addresses(node, which, missing);
+        }
         let why = match (own, &node.provider_id) {
             (Some(own), Some(other)) if own != other => {
                 format!("the Machine's spec.providerID is {own}, the Node's {other}")
-            }
-            _ if self
-                .machine
-                .is_some_and(|machine| machine.addresses.is_empty()) =>
-            {
-                return self.without_addresses(node, which);
             }
             (Some(_), None) if node.is_uninitialized() => {
                 "the Node has no spec.providerID: the cloud controller did not initialize it"
@@ -431,6 +473,20 @@ impl<'a> Case<'a> {
             ),
         )
         .says(&why)
-        .next("Read the log of the nodelink-controller: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c nodelink-controller`")
+        .next(match self.machine.map(|machine| machine.group) {
+            Some(CLUSTER_API) => "The Cluster API finds a Node by spec.providerID alone: correct the one of the two that is wrong, by whoever writes it (the infrastructure object, the cloud controller manager)",
+            Some(KARPENTER) => "Read Karpenter's log: it finds a Node by spec.providerID",
+            _ => "Read the log of the nodelink-controller: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c nodelink-controller`",
+        })
     }
 }
+
+/// Why a Machine has no addresses, and what to do.
+pub(super) struct Missing {
+    pub(super) cause: Cause,
+    pub(super) why: String,
+    pub(super) help: String,
+}
+
+/// The advice about a Machine without addresses.
+pub(super) const NO_ADDRESSES: &str = "Look why its controller writes no status.addresses: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`";

@@ -11,6 +11,7 @@ use super::way::Stage;
 use crate::forms::shell::word;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, condition};
+use skewguard_core::platform::Platform;
 
 impl Case<'_> {
     /// The instance of a NodeClaim.
@@ -30,21 +31,26 @@ impl Case<'_> {
                 "it is not launched",
                 format!("{name} has no instance{why}"),
             )
-            .next(format!(
-                "Look at it: `oc describe nodeclaims.karpenter.sh {name}`",
-                name = word(name)
-            ))
         };
+        let look = format!(
+            "Look at it: `oc describe nodeclaims.karpenter.sh {}`",
+            word(name)
+        );
         let said = launched.filter(|launched| !launched.message.is_empty());
         let Some(launched) = said.filter(|launched| launched.reason != WAITS) else {
             self.unseen("why: Karpenter's log");
-            return Err(made(", and no condition says why.".to_owned()));
+            return Err(made(", and no condition says why.".to_owned()).next(look));
         };
         self.see_condition(launched);
         let source = self.field("condition Launched");
-        let failure = Failure::of(claim, &launched.says());
+        // Karpenter's own providers: a NodeClaim does not say which it is of.
+        let mut platforms = [Platform::Aws, Platform::Azure].into_iter();
+        let of = |platform| Failure::of_platform(Some(platform), &launched.says());
+        let failure = platforms.find_map(of);
         let finding = made(format!(": {}", sentence(&launched.says())));
         let finding = finding.because(failure).says(&launched.says());
+        let help = failure.map(|failure| failure.next.clone());
+        let finding = help.into_iter().chain([look]).fold(finding, Finding::next);
         Err(finding.proved(self, source, &[Counter::Nodes]))
     }
 

@@ -6,9 +6,10 @@ use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::{Moment, span};
+use super::node::NO_ADDRESSES;
 use super::taken_name::APPROVED_WITHIN;
 use super::way::{At, Stage};
-use skewguard_cluster::kinds::names::{is_localhost, normal};
+use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::names::{count, first_of};
@@ -42,7 +43,7 @@ impl<'a> Case<'a> {
     }
 
     /// The requests for a first certificate under one of its names, the oldest first.
-    fn own_requests(&self) -> Vec<&'a CertificateRequest> {
+    pub(super) fn own_requests(&self) -> Vec<&'a CertificateRequest> {
         if let Subject::Request(request) = self.subject {
             return match self.index.links.node(&request.node) {
                 Some(_) => self.index.kubelet_requests(&request.node),
@@ -56,7 +57,8 @@ impl<'a> Case<'a> {
         let joined = self.joined_by();
         let is_later = |request: &&CertificateRequest| {
             let made = request.metadata.created;
-            !self.is_before(made) && joined.is_none_or(|joined| made > Some(joined))
+            let is_since = !self.is_before(made) && joined.is_none_or(|joined| made > Some(joined));
+            is_since && !is_of_another_domain(names, &request.node)
         };
         let own = all.filter(is_later);
         let mut own: Vec<&CertificateRequest> = own.collect();
@@ -153,9 +155,7 @@ impl<'a> Case<'a> {
             true => {
                 "Look why its infrastructure object gives it neither a providerID nor addresses"
             }
-            false => {
-                "Look why its controller writes no status.addresses: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`"
-            }
+            false => NO_ADDRESSES,
         };
         Some(match self.of_another_name(made) {
             Some(finding) => {
@@ -184,11 +184,20 @@ impl<'a> Case<'a> {
             .metadata
             .created
             .filter(|_| self.aliases.addresses.is_empty())?;
-        let all = self.index.nodes_of_nobody.iter();
-        let later: Vec<&Node> = all
-            .filter(|node| node.metadata.created > Some(made))
-            .copied()
-            .collect();
+        let later = self.nodes_of_nobody_since(made);
+        let begin = format!("{} has no addresses, and", self.name);
+        self.of_nodes_since(&later, &begin)
+    }
+
+    /// The Nodes that no Machine names, made since.
+    pub(super) fn nodes_of_nobody_since(&self, made: Moment) -> Vec<&'a Node> {
+        let all = self.index.nodes_of_nobody.iter().copied();
+        all.filter(|node| node.metadata.created > Some(made))
+            .collect()
+    }
+
+    /// The finding of a machine that may be one of these Nodes.
+    pub(super) fn of_nodes_since(&mut self, later: &[&Node], begin: &str) -> Option<Finding> {
         if later.is_empty() {
             return None;
         }
@@ -203,15 +212,14 @@ impl<'a> Case<'a> {
                 "created; no Machine names it",
             );
         }
-        Some({
-            let text = format!(
-                "Whether {} is one of the Nodes that no Machine names cannot be told apart: it has no addresses, and these came after it was made: {names}.",
-                self.name
-            );
+        let text = format!(
+            "{begin} whether it is one of the Nodes that no Machine names cannot be told apart: these came after it was made: {names}."
+        );
+        Some(
             Finding::new(Stage::Unknown, Cause::NodesOfNobody, "cannot be told apart", text)
                 .at(At::Node)
-                .next("Compare its console, MAC addresses or serial number with those of these Nodes, and leave both as they are until then")
-        })
+                .next("Compare its console, MAC addresses or serial number with those of these Nodes, and leave both as they are until then"),
+        )
     }
 
     fn see_strangers(&mut self, strangers: &[&CertificateRequest]) {
@@ -297,20 +305,41 @@ impl<'a> Case<'a> {
             )
             .next("Start the node again: its kubelet then makes a new request")
         } else {
-            let finding = Finding::new(
+            if let Some(finding) = self.had_joined(request) {
+                return finding;
+            }
+            if matches!(self.subject, Subject::Request(_)) {
+                self.unseen("whether somebody deleted the Node, and the machine is gone");
+            }
+            self.unread(&[Counter::Nodes]);
+            // A request shows its common name, whatever that is.
+            let look = self.look_for_node(&request.node);
+            return Finding::new(
                 Stage::NodeNotReady,
                 Cause::NodeMissing,
                 "there is none",
                 format!("{name} got its certificate{when}, and there is no Node of it."),
             )
-            .next("Read the kubelet's journal on the node: journalctl -u kubelet");
-            if matches!(self.subject, Subject::Request(_)) {
-                self.unseen("whether somebody deleted the Node, and the machine is gone");
-                return finding;
-            }
-            finding
+            .next(look)
+            .next(
+                "If it is not there, read the kubelet's journal on the node: journalctl -u kubelet",
+            );
         };
         finding.proved(self, source, &[Counter::Nodes])
+    }
+
+    /// A machine whose Node asked for a certificate to serve with, and is not there.
+    fn had_joined(&mut self, request: &CertificateRequest) -> Option<Finding> {
+        let all = self.index.links.requests.get(&*request.node)?;
+        let mut serving = all.iter().filter(|one| !one.is_client);
+        serving.find(|one| one.metadata.created >= request.metadata.created)?;
+        self.unread(&[Counter::Nodes]);
+        let look = self.look_for_node(&request.node);
+        let name = self.name;
+        let text = format!(
+            "{name} had joined, since a Node alone asks for a certificate to serve with, and there is no Node of it."
+        );
+        Some(Finding::new(Stage::NodeNotReady, Cause::NodeGone, "it is gone", text).next(look))
     }
 
     /// The last of its requests, which was denied or waits.
@@ -340,7 +369,10 @@ impl<'a> Case<'a> {
             Reason::Said(why) => (format!("; {}", sentence(&why)), None),
             Reason::SaidOfAll(why) => (
                 format!("; {}", sentence(&why)),
-                Some("whether the approver means this request: its line names none".to_owned()),
+                Some(
+                    "whether the approver means this request: its line names another or none"
+                        .to_owned(),
+                ),
             ),
             Reason::ByRule(why) => (
                 format!("; by the approver's rules: {}", sentence(&why)),
@@ -362,6 +394,7 @@ impl<'a> Case<'a> {
         {
             finding.sentence.push_str(&whose);
         }
+        finding = self.beside_pending(finding);
         let obstacle = self.obstacle(last);
         let is_open = obstacle.as_ref().is_some_and(|obstacle| obstacle.is_open);
         let finding = self.with_advice(finding, last, obstacle);
@@ -371,6 +404,25 @@ impl<'a> Case<'a> {
             return finding;
         }
         finding.proved(self, source, &[Counter::Nodes])
+    }
+
+    /// Adds what of its Machine keeps the approver from its request, and the next one's, too.
+    fn beside_pending(&mut self, mut finding: Finding) -> Finding {
+        if let Some(gone) = self.machine.and_then(|machine| machine.node.as_deref()) {
+            let joined = format!(
+                " It had joined before: its Machine still names Node {gone}, which was not seen."
+            );
+            finding.sentence.push_str(&joined);
+        }
+        let Some(missing) = self.missing_addresses() else {
+            return finding;
+        };
+        let sentence = format!(
+            "{} The Machine has no addresses, by which the approver finds it{}.",
+            finding.sentence, missing.why
+        );
+        let stage = finding.stage;
+        finding.retold(stage, missing.cause, sentence, Some(missing.help))
     }
 
     /// `request csr-1 is pending for 67 minutes`.
@@ -393,7 +445,14 @@ impl<'a> Case<'a> {
         if let Some(why) = self.approver_said(request) {
             return Reason::Said(why);
         }
-        if let Some(why) = self.ignored_with_all(request) {
+        let all = self.index.links.requests.get(&*request.node);
+        let mut others = all.into_iter().flatten().rev();
+        let word = others.find_map(|other| {
+            let is_like = other.is_client == request.is_client && other.is_pending();
+            let why = is_like.then(|| self.approver_said(other))??;
+            Some(format!("of {}, {why}", other.metadata.name))
+        });
+        if let Some(why) = self.ignored_with_all(request).or(word) {
             return Reason::SaidOfAll(why);
         }
         if let Some(why) = self.approver_fails() {
@@ -462,6 +521,9 @@ impl<'a> Case<'a> {
             return Some(format!(
                 "no Machine has {node} as InternalDNS in status.addresses, by which the approver finds it"
             ));
+        }
+        if machine.node.is_some() {
+            return Some("its Machine names a Node already (status.nodeRef), and the approver takes no request of one that does".to_owned());
         }
         let made = machine.metadata.created?;
         let is_late = request.metadata.created? > made.plus(APPROVED_WITHIN);

@@ -120,13 +120,18 @@ impl<'a> Case<'a> {
     /// set.
     fn given_up(&mut self, machine: &Machine, finding: Finding) -> Finding {
         let events = self.index.autoscaler.iter().copied();
-        let mut own = events.clone().filter(|event| is_of_set(event, machine));
-        let Some(last) = own.next_back().filter(|_| is_on_the_way(&finding)) else {
+        let own = events.clone().filter(|event| is_of_set(event, machine));
+        let own: Vec<&Event> = own.collect();
+        let Some(last) = own.last().filter(|_| is_on_the_way(&finding)) else {
             return finding;
+        };
+        let times = match own.len() {
+            1 => String::new(),
+            times => format!(" {times} times"),
         };
         let removed = events.filter(|event| event.reason == "DeleteUnregistered");
         let removed: Vec<&Event> = removed.collect();
-        for event in removed.iter().rev().take(4).rev().chain([&last]) {
+        for event in removed.iter().rev().take(4).rev().chain([last]) {
             let source = format!("Event {} of the cluster-autoscaler", event.reason);
             self.see(source, event.last, &event.message);
         }
@@ -136,7 +141,7 @@ impl<'a> Case<'a> {
         };
         let set = machine.owners.first().map_or("", |(_, set)| set);
         let sentence = format!(
-            "{} comes after Machines of {set} that, as Events say, the cluster-autoscaler gave up, because they had no Node in time.{removed} {}",
+            "{} comes after Machines of {set} that, as Events say, the cluster-autoscaler gave up{times}, because they had no Node in time.{removed} {}",
             self.name, finding.sentence
         );
         let first = "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler";

@@ -78,7 +78,7 @@ impl Case<'_> {
                 .machine
                 .is_some_and(|machine| machine.node_pool.is_some());
             if !is_hosted {
-                self.unseen(NO_LOG);
+                self.unseen(self.no_log());
             }
             return Asked::NoLog;
         }
@@ -195,7 +195,7 @@ impl Case<'_> {
     pub(super) fn missing_logs(&self) -> Vec<String> {
         let logs = &self.facts.logs;
         if logs.servers().next().is_none() {
-            return vec![NO_LOG.to_owned()];
+            return vec![self.no_log()];
         }
         let mut missing = Vec::new();
         missing.extend(self.missing_servers());
@@ -224,6 +224,17 @@ impl Case<'_> {
             ));
         }
         missing
+    }
+
+    /// What would say whether it asked, where no log does.
+    fn no_log(&self) -> String {
+        match self.facts.logs.sources.len() {
+            0 => NO_LOG.to_owned(),
+            all => format!(
+                "requests for its config: {} of machine-config-servers that were read have no line that is understood",
+                count(all, "log")
+            ),
+        }
     }
 
     /// As far as the logs go, where they end long before now.

@@ -173,6 +173,10 @@ impl Case<'_> {
     /// It is up, and did not ask.
     pub(super) fn not_asked(&mut self, silence: &Silence) -> Finding {
         self.see_nothing(silence.since);
+        if let Some(finding) = self.perhaps_a_node(silence) {
+            self.unread(AGAINST);
+            return finding;
+        }
         let (finding, is_cause) = self.why_not_asked(silence);
         // Where there are Agents and hosts without a Machine, other clusters are installed.
         let is_of_others = self.machine.is_none();
@@ -185,6 +189,19 @@ impl Case<'_> {
             return finding;
         }
         finding.proved(self, "logs of all machine-config-servers", AGAINST)
+    }
+
+    /// Nodes that no Machine names and that came since, not more than machines that wait: it may be one of them,
+    /// with another name and address.
+    fn perhaps_a_node(&mut self, silence: &Silence) -> Option<Finding> {
+        let is_silent = silence.tls.distrust.is_none() && silence.tls.broken.is_none();
+        let made = self.machine?.metadata.created.filter(|_| is_silent)?;
+        let later = self.nodes_of_nobody_since(made);
+        if later.len() > self.index.unnamed {
+            return None;
+        }
+        let begin = self.says_silence(silence, true);
+        self.of_nodes_since(&later, &format!("{begin}, and"))
     }
 
     /// Tells if a request of nobody's, or a Node that no Machine names, came since it was made: either may be
@@ -352,6 +369,18 @@ impl Case<'_> {
         };
         self.see(&set, None, format!("boot image {image}"));
         is_old.then(|| format!("A possible cause is the boot image of {set} ({image}): one that is too old for its platform never comes up. `oc skewguard audit` has what to set"))
+    }
+
+    /// An address that it gave itself, where no log was read.
+    pub(super) fn with_own_address_alone(&mut self) -> Option<Finding> {
+        if self.aliases.addresses.is_empty() {
+            return None;
+        }
+        let told = NotAsked {
+            begin: format!("{} is no Node", self.name),
+            step: "not seen".to_owned(),
+        };
+        self.without_usable_address(&told)
     }
 
     /// No address, or one that a machine gives itself, where it is the machine that tells of its addresses.

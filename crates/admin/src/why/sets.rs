@@ -8,34 +8,45 @@ use super::ground::Counter;
 use super::hosted::{is_stopped, says_why};
 use super::index::Index;
 use super::way::Stage;
+use crate::audit::Unread;
 use crate::forms::shell::word;
 use skewguard_cluster::kinds::event::Event;
+use skewguard_cluster::kinds::groups::MACHINE_API;
 use skewguard_cluster::kinds::machine_set::MachineSet;
-use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::metadata::{Condition, Metadata};
 use skewguard_cluster::kinds::node_pool::NodePool;
 use std::collections::BTreeSet;
+
+const SET: &str = "MachineSet";
+const CONTROL_PLANE: &str = "ControlPlaneMachineSet";
 
 /// The sets and NodePools that lack machines, and say why.
 pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
     let facts = index.facts;
-    let lacks = |set: &MachineSet, has_machines: bool| {
-        let is_silent = || {
-            let is_known = has_machines && set.replicas_now.is_some();
-            is_known && !set.is_mirror
-        };
-        set.wanted() > set.made() && (refusal(index, set).is_some() || is_silent())
-    };
     let ground = &index.ground;
     let own = facts.machine_sets.iter().chain(&facts.windows_sets);
-    let own = own.filter(|set| lacks(set, ground.has_machines));
+    let own = own.map(|set| (SET, set, ground.has_machines));
     let of_cluster_api = facts.cluster_api_sets.iter();
-    let of_cluster_api = of_cluster_api.filter(|set| lacks(set, ground.has_pool_machines));
-    let sets = own.chain(of_cluster_api).map(Subject::Set);
+    let of_cluster_api = of_cluster_api.map(|set| (SET, set, ground.has_pool_machines));
+    let active = facts.control_planes.iter().filter(|set| !set.is_inactive);
+    let active = active.map(|set| (CONTROL_PLANE, set, ground.has_machines));
+    let sets = own.chain(of_cluster_api).chain(active);
+    let sets = sets.filter(|(kind, set, has_machines)| {
+        // The other copy counts, or it goes.
+        let is_over = set.is_mirror || set.is_deleting;
+        let is_known = *has_machines && set.replicas_now.is_some();
+        let is_short = set.wanted() > set.made() && !is_over;
+        is_short && (refusal(index, kind, set).is_some() || is_known)
+    });
+    let sets = sets.map(|(kind, set, _)| Subject::Set(kind, set));
     let machines = facts.all_machines();
     let used: BTreeSet<&str> = machines
         .clone()
         .filter_map(|one| one.node_pool.as_deref())
         .collect();
+    let has_nobodys = machines
+        .clone()
+        .any(|one| one.is_of_cluster_api() && one.node_pool.is_none());
     let machines_of = |pool: &NodePool| {
         let name = pool.metadata.full_name();
         let own = machines
@@ -51,10 +62,42 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
         // It is short of some, and says why.
         let wanted = i64::try_from(pool.wanted).unwrap_or(i64::MAX);
         let says_few = || available > 0 && available < wanted;
-        is_empty && pool.wanted > 0 && (ground.has_pool_machines || says_none())
+        // Machines that name no NodePool may be its own.
+        let is_perhaps_whole = available >= wanted && has_nobodys;
+        is_empty
+            && pool.wanted > 0
+            && !is_perhaps_whole
+            && (ground.has_pool_machines || says_none())
             || says_few() && says_why(pool) && machines_of(pool) < pool.wanted
     });
     sets.chain(pools.map(Subject::NodePool)).collect()
+}
+
+/// The Machines that sets have by their own status, and that were not read; none where no Machine says whose it is.
+pub(super) fn machines_not_read(index: &Index<'_>) -> Vec<Unread> {
+    let facts = index.facts;
+    let has_owners = facts.all_machines().any(|one| one.is_owned_by(SET, None));
+    let sets = facts.machine_sets.iter().filter(|_| has_owners);
+    let sets = sets.filter(|set| !set.is_mirror && !set.is_deleting);
+    let missing = sets.filter_map(|set| {
+        let Metadata {
+            namespace, name, ..
+        } = &set.metadata;
+        let own = index
+            .links
+            .owned_by(MACHINE_API, SET, namespace, name)
+            .len();
+        let missing = set.made() - i64::try_from(own).unwrap_or(i64::MAX);
+        (missing > 0).then(|| {
+            let why = format!(
+                "{missing} of MachineSet {} were not read, which says that it has {}",
+                set.metadata.name,
+                set.made()
+            );
+            Unread::new("Machines", why)
+        })
+    });
+    missing.collect()
 }
 
 /// The condition of a set, else the last Event, that says why its Machines are not made.
@@ -66,8 +109,8 @@ enum Refusal<'a> {
 /// The beginning of what the Machine API's controller says of a set whose Machines it cannot make.
 const SYNC: &str = "failed to sync machines";
 
-fn refusal<'a>(index: &Index<'a>, set: &'a MachineSet) -> Option<Refusal<'a>> {
-    let events = index.events("MachineSet", &set.metadata.namespace, &set.metadata.name);
+fn refusal<'a>(index: &Index<'a>, kind: &str, set: &'a MachineSet) -> Option<Refusal<'a>> {
+    let events = index.events(kind, &set.metadata.namespace, &set.metadata.name);
     // The Machine API's controller of sets, and no provider's own.
     let is_sync =
         |event: &Event| event.reason == "ReconcileError" && event.message.starts_with(SYNC);
@@ -77,7 +120,7 @@ fn refusal<'a>(index: &Index<'a>, set: &'a MachineSet) -> Option<Refusal<'a>> {
     let says_why = |condition: &&Condition| {
         matches!(
             (&*condition.kind, &*condition.status),
-            ("MachinesCreated", "False") | ("ReplicaFailure" | "Paused", "True")
+            ("MachinesCreated", "False") | ("ReplicaFailure" | "Paused" | "Degraded", "True")
         )
     };
     let condition = set.conditions.iter().find(says_why);
@@ -87,16 +130,16 @@ fn refusal<'a>(index: &Index<'a>, set: &'a MachineSet) -> Option<Refusal<'a>> {
 impl<'a> Case<'a> {
     /// A set that wants more machines than it has.
     pub(super) fn set_without_machines(&mut self, set: &'a MachineSet) -> Finding {
-        let name = self.name;
+        let (name, kind) = (self.name, self.subject.kind());
         let missing = set.wanted() - set.made();
         let (s, are) = if missing == 1 {
             ("", "is")
         } else {
             ("s", "are")
         };
-        let begin = format!("{missing} Machine{s} of MachineSet {name} {are} not made");
+        let begin = format!("{missing} Machine{s} of {kind} {name} {are} not made");
         let step = "no Machine is made";
-        let refusal = refusal(self.index, set);
+        let refusal = refusal(self.index, kind, set);
         let is_event = matches!(refusal, Some(Refusal::Event(_)));
         let (source, at, message, by, tried) = match refusal {
             Some(Refusal::Event(event)) => (
@@ -114,10 +157,7 @@ impl<'a> Case<'a> {
                 String::new(),
             ),
             None => {
-                self.unseen("why: the machineset-controller's log (get pods/log in openshift-machine-api), and Events, which are kept for hours");
-                let text = format!("{begin}, and nothing that was read says why.");
-                return Finding::new(Stage::NoInstance, Cause::NoMachineMade, step, text)
-                    .next("Read the machineset-controller's log: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machineset-controller`");
+                return self.set_without_word(set, &begin, step);
             }
         };
         self.see(&source, at, &message);
@@ -127,7 +167,7 @@ impl<'a> Case<'a> {
             true => (
                 Cause::SkewguardRefuses,
                 format!(
-                    "Set an allowed image in MachineSet {name}; which ones: `oc skewguard audit {name}`",
+                    "Set an allowed image in {kind} {name}; which ones: `oc skewguard audit {name}`",
                     name = word(name)
                 ),
             ),
@@ -143,5 +183,28 @@ impl<'a> Case<'a> {
             .next(help);
         let finding = finding.proved(self, source, &[Counter::Itself]);
         self.told_by(is_event, finding)
+    }
+
+    /// A set of which nothing says why it lacks Machines.
+    fn set_without_word(&mut self, set: &MachineSet, begin: &str, step: &str) -> Finding {
+        let (who, log) = match self.subject.kind() {
+            CONTROL_PLANE => (
+                "control-plane-machine-set-operator",
+                "control-plane-machine-set-operator",
+            ),
+            _ => (
+                "machineset-controller",
+                "machine-api-controllers -c machineset-controller",
+            ),
+        };
+        self.unseen(format!("why: the {who}'s log (get pods/log in openshift-machine-api), and Events, which are kept for hours"));
+        let why = match set.is_stale {
+            true => "its controller has not seen its last change yet (status.observedGeneration)",
+            false => "nothing that was read says why",
+        };
+        let text = format!("{begin}, and {why}.");
+        Finding::new(Stage::NoInstance, Cause::NoMachineMade, step, text).next(format!(
+            "Read the {who}'s log: `oc logs -n openshift-machine-api deployment/{log}`"
+        ))
     }
 }

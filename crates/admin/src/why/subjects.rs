@@ -2,8 +2,10 @@
 
 use super::case::{Case, Subject};
 use super::index::{Index, Stranger};
+use super::instance::is_off;
 use super::moment::Moment;
 use super::remade::{is_given_up, is_remade};
+use super::sets::sets_without_machines;
 use super::way::YOUNG;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::host::Host;
@@ -59,17 +61,27 @@ pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
     let agents = agents.filter(|agent| agent.is_bound && !agent.is_over());
     let others = hosts.map(Subject::Host).chain(agents.map(Subject::Agent));
     let others = others.filter_map(|subject| without_node(index, subject));
-    let nodes = index
-        .nodes_of_nobody
-        .iter()
-        .filter(|node| node.is_uninitialized());
+    let nodes = facts.all_nodes().filter(|node| {
+        let is_nobodys = node.machine.is_none() && index.links.machine_of(node).is_none();
+        is_nobodys && (node.is_uninitialized() || waits_to_serve(index, node))
+    });
     let others = others.chain(nodes.map(|node| (node.metadata.created, Subject::Node(node))));
     let mut all: Vec<Waiting<'_>> = machines
-        .map(|machine| (machine.metadata.created, Subject::Machine(machine)))
+        .map(|machine| (waits_since(index, machine), Subject::Machine(machine)))
         .chain(others)
         .collect();
     all.sort_by_key(|(since, _)| *since);
     all
+}
+
+/// The time since when a Machine waits: its Node may have been Ready until just now.
+fn waits_since(index: &Index<'_>, machine: &Machine) -> Option<Moment> {
+    let node = machine.node.as_deref();
+    let node = node.and_then(|name| index.links.node(name));
+    let ready = node.and_then(|node| node.ready.as_ref());
+    let not_ready = ready.filter(|ready| !ready.is_true());
+    let since = not_ready.and_then(|ready| ready.since());
+    since.or(machine.metadata.created)
 }
 
 /// Tells if it is no Machine of a cluster, but what somebody writes to make one: the API server gives each
@@ -102,7 +114,9 @@ pub(super) fn failing_hosts<'a>(
 /// Tells if a Machine has no Node, a broken one, or one that is gone.
 fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
     let Some(name) = machine.node.as_deref() else {
-        return true;
+        // One without a status was not read whole.
+        let has_joined = !machine.has_status() && index.links.node_of(machine).is_some();
+        return !(machine.is_registered_claim() || has_joined);
     };
     match index.links.node(name) {
         Some(node) => {
@@ -112,7 +126,7 @@ fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
                 .created
                 .is_some_and(|at| index.now.since(at) < YOUNG);
             machine.is_failed()
-                || ready.is_some_and(|ready| !ready.is_true())
+                || ready.map_or_else(|| is_off(index, machine), |ready| !ready.is_true())
                 || node.is_uninitialized() && !is_new
                 || waits_to_serve(index, node)
         }
@@ -232,7 +246,12 @@ fn of_set_or_node<'a>(index: &Index<'a>, (before, own): (&str, &str)) -> Vec<Sub
         let is_there = before == machine.metadata.namespace || is_kind("MachineSet");
         is_there && machine.is_owned_by("MachineSet", Some(own))
     });
-    let found: Vec<_> = of_set.map(Subject::Machine).collect();
+    let sets = sets_without_machines(index).into_iter().filter(|set| {
+        let metadata = set.metadata();
+        let is_there = before == metadata.namespace || is_kind(set.kind());
+        is_there && metadata.name == own
+    });
+    let found: Vec<_> = sets.chain(of_set.map(Subject::Machine)).collect();
     if !found.is_empty() {
         return found;
     }

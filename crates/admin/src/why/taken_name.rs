@@ -10,6 +10,7 @@ use crate::forms::shell::word;
 use skewguard_cluster::kinds::names::{is_localhost, normal};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
+use std::net::IpAddr;
 
 /// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
 /// `maxMachineDelta`).
@@ -45,19 +46,33 @@ impl Obstacle {
 impl Case<'_> {
     /// An address of it that another Machine's Node has, too: a request from there may be of either.
     pub(super) fn of_taken_address(&mut self) -> Option<Finding> {
-        self.machine?;
-        let (address, node) = (self.aliases.addresses.iter())
-            .find_map(|address| Some((*address, self.index.links.taken_by(*address)?)))?;
+        let own = self.machine?;
+        let of_node = |address: &IpAddr| {
+            let node = self.index.links.taken_by(*address)?;
+            let whose = format!("Node {}, which is another Machine's,", node.metadata.name);
+            Some((*address, whose, Some(node)))
+        };
+        let of_machine = |address: &IpAddr| {
+            let mut all = self.index.shared_addresses.get(address)?.iter();
+            let other = all.find(|other| other.metadata.name != own.metadata.name)?;
+            let whose = format!("Machine {}, which has no Node either,", other.metadata.name);
+            Some((*address, whose, None))
+        };
+        let mut addresses = self.aliases.addresses.iter();
+        let (address, whose, node) =
+            addresses.find_map(|address| of_node(address).or_else(|| of_machine(address)))?;
         self.facts.logs.peers.get(&address)?;
-        self.see_taker(node);
+        if let Some(node) = node {
+            self.see_taker(node);
+        }
         self.unseen("which machine has the address: the cloud's console, or ARP on its network");
-        let (name, node) = (self.name, &node.metadata.name);
+        let name = self.name;
         Some(
             Finding::new(
                 Stage::Unknown,
                 Cause::AddressTaken,
                 "cannot be told apart",
-                format!("Whether {name} asked for its config cannot be told apart: Node {node}, which is another Machine's, has its address {address}, too."),
+                format!("Whether {name} asked for its config cannot be told apart: {whose} has its address {address}, too."),
             )
             .at(At::Requested)
             .next(format!("Find out which machine has {address}: two with one address reach the machine-config-server by turns, if at all"))
@@ -96,9 +111,9 @@ impl Case<'_> {
         } else {
             odd.join(", ")
         };
-        self.unseen(format!("who made {odd}: its name, user, organization or common name are not those of a node's request"));
+        self.unseen(format!("who made {odd}: its name, user, groups, usages, organization or names are not those of a node's request"));
         format!(
-            "Approve no request of this name: {odd} has another name, user, organization or common name than a node's. Find out who made it; if nobody knows, change the bootstrap credentials"
+            "Approve no request of this name: {odd} has another name, user, group, usage or subject than a node's. Find out who made it; if nobody knows, change the bootstrap credentials"
         )
     }
 
@@ -177,6 +192,9 @@ impl Case<'_> {
             format!(" for {}", span(self.now.since(since)))
         });
         let silent = format!("Node {name} has not been Ready{since}");
+        if let Some(obstacle) = self.machine_not_read(node, &silent) {
+            return obstacle;
+        }
         let delete = format!(
             "Make sure that Node {name} is no other machine that is only off; then delete the Node object: `oc delete node {name}`",
             name = word(name)
@@ -210,6 +228,16 @@ impl Case<'_> {
             ],
         )
         .open()
+    }
+
+    /// A silent Node whose Machine was not read: its instance may be off.
+    fn machine_not_read(&mut self, node: &Node, silent: &str) -> Option<Obstacle> {
+        let is_read = self.machine.is_some() || self.index.links.machine_of(node).is_some();
+        let machine = node.machine.as_deref().filter(|_| !is_read)?;
+        self.unseen(format!("its Machine {machine}, whose instance may be off"));
+        let look = "Look at that Machine before anything else, and approve nothing: what is off asks for nothing";
+        let says = format!("{silent}, and its Machine {machine} was not read.");
+        Some(Obstacle::new(says, [look.to_owned()]).open())
     }
 
     /// A Node whose kubelet tells of itself: the request is another machine's.

@@ -6,7 +6,10 @@
 //! Events of the server), ocp-power-automation/ocp4-upi-powervm 269 and okd 1021 (right-ca-clock-behind),
 //! redhat-cop/agnosticd-v2 147 (no-machines-csrs-pending), openshift/hypershift 1850
 //! (nodepool-payload-not-made), OCPBUGS-83866 (url-with-a-password), OCPBUGS-56604
-//! (migrating-and-paused), openshift/machine-api-operator 669 (node-ref-nodes-not-read).
+//! (migrating-and-paused), openshift/machine-api-operator 669 (node-ref-nodes-not-read),
+//! openshift-kni/baremetal-deploy 102 (node-by-the-name-of-its-request), openshift/installer 1874
+//! (node-of-another-name), kubernetes-sigs/cluster-api-provider-openstack 3375 (server-in-error),
+//! stolostron/rhacm-docs 4628 (no-agent-fits).
 
 use super::why;
 use crate::support::expected::assert_file;
@@ -29,7 +32,7 @@ struct Truth {
 }
 
 #[rustfmt::skip]
-const TRUTHS: [Truth; 44] = [
+const TRUTHS: [Truth; 64] = [
     Truth { case: "agent-boots-its-iso-again", stage: "NoInstance", is_certain: true, machines: 1, says: &["booted the installation image", "boot order"], never: &["has not asked"] },
     Truth { case: "autoscaler-gives-up-young", stage: "BeingRemade", is_certain: false, machines: 1, says: &["gave up", "of this set or others: 6"], never: &["`oc edit"] },
     Truth { case: "capi-without-data-secret", stage: "NoInstance", is_certain: false, machines: 1, says: &["WaitingForBootstrapData", "dataSecretName names no Secret"], never: &[] },
@@ -74,6 +77,26 @@ const TRUTHS: [Truth; 44] = [
     Truth { case: "two-clocks", stage: "NoInstance", is_certain: true, machines: 2, says: &["InvalidConfiguration: subnet not found", "how old it is: the newest time"], never: &["No machine waits", "just now"] },
     Truth { case: "two-servers-out-of-order", stage: "RequestRefused", is_certain: false, machines: 1, says: &["etcdserver: request timed out"], never: &["got its config"] },
     Truth { case: "url-with-a-password", stage: "NoInstance", is_certain: true, machines: 1, says: &["http://10.9.9.20/rhcos-412.qcow2", "404 Not Found"], never: &["S3cret", "deploy:", "token=", "abcdef0123456789"] },
+    Truth { case: "approver-ignores-all", stage: "NoCertificate", is_certain: false, machines: 1, says: &["Ignoring all CSRs", "Approve no request of this name"], never: &["oc adm certificate approve"] },
+    Truth { case: "cluster-is-paused", stage: "NoInstance", is_certain: true, machines: 1, says: &["spec.paused of Cluster openshift-cluster-api/gcp21-pz9cl"], never: &["That is its state"] },
+    Truth { case: "control-plane-set-is-short", stage: "NoInstance", is_certain: false, machines: 1, says: &["1 Machine of ControlPlaneMachineSet cluster is not made"], never: &["elete"] },
+    Truth { case: "host-at-its-retry-limit", stage: "NoInstance", is_certain: true, machines: 3, says: &["its operator has stopped"], never: &[] },
+    Truth { case: "host-is-off", stage: "NoInstance", is_certain: true, machines: 1, says: &["is powered off", "has not been Ready for 4 hours", "spec.online"], never: &["elete"] },
+    Truth { case: "link-local-without-logs", stage: "NoRequest", is_certain: false, machines: 3, says: &["169.254.", "DHCP"], never: &["nothing else of it was seen"] },
+    Truth { case: "machine-is-cut", stage: "Unknown", is_certain: true, machines: 1, says: &["pvs19-x2c4v-worker-a-pp1"], never: &["has no addresses", "master"] },
+    Truth { case: "machine-of-a-silent-node-not-read", stage: "NoCertificate", is_certain: false, machines: 1, says: &["was not read", "approve nothing"], never: &["oc adm certificate approve", "oc delete node"] },
+    Truth { case: "no-agent-fits", stage: "NoInstance", is_certain: false, machines: 1, says: &["NoSuitableAgents", "at least 100 GB"], never: &["That is its state"] },
+    Truth { case: "node-by-the-name-of-its-request", stage: "NodeNotReady", is_certain: false, machines: 1, says: &["worker-0.lab.example is there", "has no addresses", "no hardware details"], never: &["there is no Node of it", "elete"] },
+    Truth { case: "node-file-is-empty", stage: "NodeNotReady", is_certain: false, machines: 1, says: &["Look whether it is there"], never: &[] },
+    Truth { case: "node-of-another-name", stage: "Unknown", is_certain: false, machines: 1, says: &["cannot be told apart", "dhcp77.corp.example"], never: &["user data, network"] },
+    Truth { case: "registered-claim", stage: "NoInstance", is_certain: true, machines: 2, says: &["Raise the spot quota", "Correct the AMI of the node class"], never: &["machine-api"] },
+    Truth { case: "request-with-other-groups", stage: "NoCertificate", is_certain: false, machines: 1, says: &["Approve no request of this name"], never: &["oc adm certificate approve"] },
+    Truth { case: "request-of-another-domain", stage: "Unknown", is_certain: false, machines: 2, says: &["worker-0.site-b.example"], never: &[] },
+    Truth { case: "requests-without-addresses", stage: "NoCertificate", is_certain: true, machines: 4, says: &["The Machine has no addresses, by which the approver finds it", "writes no status.addresses"], never: &[] },
+    Truth { case: "server-in-error", stage: "NoInstance", is_certain: true, machines: 1, says: &["has no instance that runs", "openstack server show"], never: &["That is its state"] },
+    Truth { case: "turned-over-log", stage: "FirstBoot", is_certain: false, machines: 1, says: &["got its config"], never: &["user data, network"] },
+    Truth { case: "uninitialized-single-node", stage: "NodeNotReady", is_certain: true, machines: 1, says: &["keeps the taint", "platform External"], never: &["openshift-cloud-controller-manager"] },
+    Truth { case: "vcenter-refuses-the-login", stage: "Unknown", is_certain: true, machines: 1, says: &["Put the right user and password"], never: &["cannot be reached"] },
 ];
 
 #[test]

@@ -337,7 +337,7 @@ fn a_node_pool_says_what_its_machine_does_not() {
     assert_eq!(found["sentence"], format!("{BEGIN}{denied}."));
     assert_eq!(
         found["next"][0],
-        "Give the right (or lift the service control policy that denies it)"
+        "Give the right (or lift the service control policy that denies it); which one: aws sts decode-authorization-message, of the message in the Machine's own YAML"
     );
     let found = of("1 of 1 machines are not ready\nMachine hc1-w-0xyz: InstanceProvisionFailed\n");
     assert_eq!(

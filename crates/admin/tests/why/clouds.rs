@@ -48,7 +48,7 @@ fn the_cause_of_a_failure_is_told_however_late_it_stands() {
         (
             "error launching instance: You are not authorized to perform this operation",
             "to perform this operation.",
-            "Give the right (or lift the service control policy that denies it)",
+            "Give the right (or lift the service control policy that denies it); which one: aws sts decode-authorization-message, of the message in the Machine's own YAML",
         ),
         (
             "compute.VirtualMachinesClient#CreateOrUpdate: Original Error: Code=\"InvalidAvailabilityZone\" Message=\"The zone is not supported\"",

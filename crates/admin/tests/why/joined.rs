@@ -44,7 +44,7 @@ fn a_node_that_is_not_ready_is_told_with_what_it_lacks() {
     assert_eq!(
         next(&report),
         [
-            "A possible cause: it has DiskPressure since 2026-08-20T08:50:00Z: kubelet has disk pressure",
+            "A possible cause: it has DiskPressure since 2026-08-20T08:50:00Z",
             "Look at the Node: `oc describe node ip-10-0-16-37.ec2.internal`",
         ]
     );
