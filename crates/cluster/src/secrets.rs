@@ -481,7 +481,6 @@ mod tests {
             "WWW-Authenticate: Bearer realm=\"https://quay.io/v2/auth\"",
             "Basic authentication failed; bearer token-request refused; authorization: forbidden",
             "invalid password: authentication failed, password=<nil> auth=false",
-            "UnauthorizedOperation: You are not authorized. Encoded authorization failure message: sJF8Vwz",
             "InvalidAMIID.NotFound: The image id '[ami-0d4a5f1c2b3e4f567]' does not exist",
             "/subscriptions/0a1b/resourceGroups/x/providers/Microsoft.Compute/images/y-gen2",
             "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c",
