@@ -87,7 +87,10 @@ impl Bound {
             "minimumSCOSVersion" | "belowSCOSVersion" => version(OsFamily::Scos, Less),
             "maximumSCOSVersion" => version(OsFamily::Scos, Greater),
             "maximumReleasesBehind" => at.read().map(Self::Behind),
-            "minimumCPU" => at.read().map(Self::Cpu),
+            "minimumCPU" => {
+                let levels: BTreeMap<_, _> = at.read()?;
+                (!levels.is_empty()).then_some(Self::Cpu(levels))
+            }
             "minimumBootFreeMiB" | "belowBootFreeMiB" => at.read().map(Self::BootFree),
             "minimumShim" | "belowShim" => RpmVersion::parse(&at.string()?).map(Self::Shim),
             _ => None,

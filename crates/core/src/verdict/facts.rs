@@ -230,7 +230,7 @@ impl PolicyInput {
             Err(error) => Self::Invalid {
                 path,
                 digest: Some(digest),
-                error: format!("is not a valid policy: {error}"),
+                error: format!("not a valid policy: {error}"),
             },
         }
     }

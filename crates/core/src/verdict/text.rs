@@ -82,7 +82,7 @@ fn policy(lines: &mut Lines, verdict: &Verdict) {
     let limit = match (&policy.limit_release, verdict.findings.is_empty()) {
         (Some(release), _) => format!("limit for {release}"),
         (None, false) => "limit for any release".to_owned(),
-        (None, true) => "no limit applied".to_owned(),
+        (None, true) => "no rule applied".to_owned(),
     };
     let mode = policy.mode.as_deref().unwrap_or("unknown");
     lines.add("policy", &format!("{} (mode {mode}, {limit})", policy.path));

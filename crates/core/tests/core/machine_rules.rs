@@ -181,6 +181,7 @@ fn a_shape_that_is_not_known_is_not_evaluated() {
     for (limit, want) in [
         (json!({ "minimumCPU": "x86-64-v3" }), "\"x86-64-v3\""),
         (json!({ "minimumCPU": { "x86_64": 3 } }), "{\"x86_64\":3}"),
+        (json!({ "minimumCPU": {} }), "{}"),
         (json!({ "minimumBootFreeMiB": -1 }), "-1"),
         (json!({ "minimumBootFreeMiB": "150" }), "\"150\""),
         (json!({ "minimumShim": "latest" }), "\"latest\""),

@@ -271,7 +271,7 @@ fn each_rule_answers_for_each_kind_of_image() {
             "deniedVersions",
             json!([{ "versions": "9.6.20250523-0" }, { "version": "9.4.*" }, 7]),
             "9.6.20250523-0",
-            "NotEvaluated 9.6.20250523-0 want none of: 9.4.*, ...: not denied as far as the list is understood: 2 of its entries are not",
+            "NotEvaluated 9.6.20250523-0 want none of: 9.4.*, ...: not denied as far as the list is understood; entries that are not: 2",
         ),
         (
             "deniedVersions",

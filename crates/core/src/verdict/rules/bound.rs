@@ -150,7 +150,7 @@ impl Bound {
                 (Some(image.text.clone()), denial(denied, image, name))
             }
             (Self::Majors(majors), Some(image)) => rhel_major(majors, image, name),
-            (Self::Ocp(least), Some(image)) => of_release(image, |_, is| {
+            (Self::Ocp(least), Some(image)) => of_release(image, &|_, is| {
                 format!("{name} is {is}; the minimum is {least}")
             }),
             (Self::Version(family, wrong, bound), Some(image)) => {
@@ -168,7 +168,7 @@ impl Bound {
                     "the target release is unknown".to_owned(),
                 ),
                 Some(Release { minor: target, .. }) => {
-                    of_release(image, |releases, is| match releases.minors_to(target) {
+                    of_release(image, &|releases, is| match releases.minors_to(target) {
                         None => format!("OCP minors cannot be counted from {releases} to {target}"),
                         Some([fewest, behind]) => {
                             let from = match fewest < behind {
@@ -217,7 +217,7 @@ fn releases(image: &ImageVersion, asker: Asker) -> Option<Releases> {
         .filter(|_| is_told || asker == Asker::Issue)
 }
 
-fn of_release(image: &ImageVersion, say: impl FnOnce(Releases, &str) -> String) -> Answer {
+fn of_release(image: &ImageVersion, say: &dyn Fn(Releases, &str) -> String) -> Answer {
     let [base, release] = image.names();
     let Some(releases) = releases(image, Asker::Limit) else {
         return unnamed(release);
@@ -282,7 +282,7 @@ fn denial(denied: &DeniedVersions, image: &ImageVersion, name: &str) -> String {
             format!("{name} {image} is {denied}")
         }
         None if denied.not_understood > 0 => format!(
-            "not denied as far as the list is understood: {} of its entries are not",
+            "not denied as far as the list is understood; entries that are not: {}",
             denied.not_understood
         ),
         None if !image.is_known() => {
@@ -345,13 +345,15 @@ fn shim(least: &RpmVersion, machine: &Machine, passes: Option<bool>) -> Answer {
 
 fn show_denied(denied: &DeniedVersions) -> String {
     let entries = denied.entries.iter().take(4);
-    let names: Vec<&str> = entries.map(|denied| denied.version.as_str()).collect();
+    let mut names: Vec<&str> = entries.map(|denied| denied.version.as_str()).collect();
     let all = denied.entries.len() + denied.not_understood;
     if all == 0 {
         return "any version that is understood".to_owned();
     }
-    let more = if all > names.len() { ", ..." } else { "" };
-    format!("none of: {}{more}", names.join(", "))
+    if all > names.len() {
+        names.push("...");
+    }
+    format!("none of: {}", names.join(", "))
 }
 
 pub(in crate::verdict) fn one_of(majors: &[u16]) -> String {
