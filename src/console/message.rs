@@ -12,7 +12,9 @@ use crate::node::units::FIRSTBOOT;
 use crate::policy::POLICY_PATH;
 use crate::text::cut;
 use crate::verdict::words::{ConsoleWords, OPENINGS, Remedy, fill};
-use crate::verdict::{ClusterKnows, Fate, Judged, LetThrough, OverrideSource, Reason, Verdict};
+use crate::verdict::{
+    ClusterKnows, Fate, Judged, LetThrough, OverrideSource, Reason, Verdict, Wanted,
+};
 use crate::version::OcpMinor;
 
 /// The first release whose images read Ignition 3; older ones read Ignition 2 alone.
@@ -70,7 +72,11 @@ pub(crate) fn short(verdict: &Verdict, context: &Context) -> String {
     let mut page = Page::new(Printer::Plain);
     page.line(&format!("skewguard: {}", headline(&words, verdict)));
     page.line(&format!("  found:  {}", found(verdict)));
-    page.line(&format!("  needed: {}", verdict.needed()));
+    let (label, text) = need(verdict);
+    page.line(&format!(
+        "  {:8}{text}",
+        format!("{}:", label.to_ascii_lowercase())
+    ));
     match verdict.fate() {
         Fate::Held => page.line(&format!("  let in: {}", allow(context))),
         _ => consequence(&words, verdict, context).for_each(|line| page.line(&format!("  {line}"))),
@@ -98,33 +104,82 @@ pub(crate) fn kernel_log(verdict: &Verdict) -> String {
 /// The change that allows the next node of this kind, with the field to change: one or two
 /// sentences for a report.
 pub(crate) fn remedy(verdict: &Verdict) -> String {
-    let Fix { what, field, .. } = fix_of(verdict);
+    let caveat = caveat(verdict).map(|(label, text)| format!(" {label}: {text}."));
+    format!(
+        "{}{}",
+        sentences(&fix_of(verdict)),
+        caveat.unwrap_or_default()
+    )
+}
+
+/// The boot image, and how to get a newer one, for the note about the first boot.
+pub(crate) fn newer_image(verdict: &Verdict) -> String {
+    let fix = another_image(verdict, Wanted::Newer);
+    format!("This one is {}. {}", found(verdict), sentences(&fix))
+}
+
+fn sentences(Fix { what, field, .. }: &Fix) -> String {
     let begins = field.starts_with(char::is_uppercase) && !what.ends_with(['.', ':']);
     let (stop, end) = (
         if begins { "." } else { "" },
         if field.ends_with('.') { "" } else { "." },
     );
-    let caveat = caveat(verdict).map(|(label, text)| format!(" {label}: {text}."));
-    ascii(&format!(
-        "{what}{stop} {field}{end}{}",
-        caveat.unwrap_or_default()
-    ))
+    ascii(&format!("{what}{stop} {field}{end}"))
 }
 
 fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     let Some(words) = words(verdict) else {
         return String::new();
     };
+    let page = |room| page(&words, verdict, context, printer, room);
+    // A node that is held says all that it needs, as far as there is room.
+    let most = match verdict.fate() {
+        Fate::Held => LINES_MAX,
+        _ => 1,
+    };
+    page(1 + page(1).room().min(most)).finish()
+}
+
+/// The message, with so many lines of what is needed.
+fn page(
+    words: &ConsoleWords,
+    verdict: &Verdict,
+    context: &Context,
+    printer: Printer,
+    room: usize,
+) -> Page {
     let mut page = Page::new(printer);
-    page.line(&format!("*** {} ***", headline(&words, verdict)));
-    for line in consequence(&words, verdict, context) {
+    page.line(&format!("*** {} ***", headline(words, verdict)));
+    for line in consequence(words, verdict, context) {
         page.line(&line);
     }
     page.line("");
     page.item("Found", &found(verdict), 1);
     page.item("", &found_where(verdict), 1);
-    page.item("Needed", &verdict.needed(), 2);
-    page.item("", &source(verdict), 1);
+    let (label, text) = need(verdict);
+    page.item(label, &text, room);
+    page.item("", &source(verdict), 2);
+    if verdict.fate() != Fate::Unchecked {
+        help(&mut page, verdict);
+    }
+    if verdict.fate() == Fate::Held {
+        let_in(&mut page, context, printer);
+    }
+    more(&mut page, verdict);
+    page.item("Cluster", &cluster(context), 2);
+    page.line("");
+    page
+}
+
+/// What is needed, or why the image was not checked.
+fn need(verdict: &Verdict) -> (&'static str, String) {
+    match verdict.fate() {
+        Fate::Unchecked => ("Why", verdict.sentence()),
+        _ => ("Needed", verdict.needed()),
+    }
+}
+
+fn help(page: &mut Page, verdict: &Verdict) {
     let fix = fix_of(verdict);
     page.item("Fix", &fix.what, 1);
     page.item("", &fix.field, 1);
@@ -133,13 +188,6 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
         None if fix.from_cluster => page.item("Images", images(verdict.product()), 1),
         None => {}
     }
-    if verdict.fate() == Fate::Held {
-        let_in(&mut page, context, printer);
-    }
-    more(&mut page, verdict);
-    page.item("Cluster", &cluster(context), 2);
-    page.line("");
-    page.finish()
 }
 
 /// The line is the first of a message, of this release or of an earlier one.
@@ -158,13 +206,17 @@ fn fix_of(verdict: &Verdict) -> Fix {
         Remedy::Hardware => other_cpu(),
         // Its payload is the booted deployment's: the boot image's own has the same shim.
         Remedy::BootLoader if installed_over_image => update_shim(verdict.product()),
-        Remedy::Image | Remedy::BootLoader if installed_over_image => {
-            installed_over(verdict.wanted())
-        }
-        Remedy::Image | Remedy::BootLoader => fix(
+        Remedy::Image | Remedy::BootLoader => another_image(verdict, verdict.wanted()),
+    }
+}
+
+fn another_image(verdict: &Verdict, wanted: Wanted) -> Fix {
+    match verdict.judged {
+        Judged::BootedDeployment => installed_over(wanted),
+        _ => fix(
             verdict.platform.as_deref(),
             &verdict.target,
-            verdict.wanted(),
+            wanted,
             verdict.product(),
         ),
     }
@@ -194,18 +246,18 @@ fn caveat(verdict: &Verdict) -> Option<(&'static str, String)> {
     (product.family.is_of_okd() != product.is_okd).then(|| {
         let cluster = if product.is_okd { "OKD" } else { "OpenShift" };
         let family = product.family.name();
-        let text = format!("the image is {family}, the cluster {cluster}: take one of {cluster}");
+        let text = format!("the image is {family}, this is {cluster}: take one of {cluster}");
         ("Note", text)
     })
 }
 
 fn headline(words: &ConsoleWords, verdict: &Verdict) -> String {
     let value = |name: &str| match name {
-        "part" => Some(verdict.part().to_uppercase()),
+        "part" => Some(verdict.part().to_ascii_uppercase()),
         "headline" => Some(verdict.reason_words().headline.to_owned()),
         _ => None,
     };
-    fill(words.headline, value).unwrap_or_default()
+    fill(words.headline, &value).unwrap_or_default()
 }
 
 /// The consequence for the node, in at most two lines.
@@ -220,7 +272,7 @@ fn consequence(
     let boot = context.boot.as_ref();
     let boot = boot.map(|boot| format!(" (booted {boot})"));
     words.lines.into_iter().filter_map(move |line| {
-        fill(line, |name| match name {
+        fill(line, &|name| match name {
             "error" => error.or(unknown).map(str::to_owned),
             "why" => Some(why.to_owned()),
             "boot" => Some(boot.clone().unwrap_or_default()),
@@ -337,16 +389,14 @@ fn more(page: &mut Page, verdict: &Verdict) {
         "journalctl -u skewguard, /run/skewguard/verdict.json, oc skewguard why",
         1,
     );
-    let help = verdict
-        .policy
-        .iter()
-        .flat_map(|policy| [&policy.help_text, &policy.help_url])
-        .flatten();
-    page.item(
-        "",
-        &help.map(String::as_str).collect::<Vec<_>>().join(" "),
-        2,
-    );
+    let policy = verdict.policy.iter();
+    let help = policy.flat_map(|policy| [&policy.help_text, &policy.help_url]);
+    let mut help: Vec<&str> = help.flatten().map(String::as_str).collect();
+    // A long text may be cut, an address not.
+    if help.concat().len() >= TEXT {
+        help.reverse();
+    }
+    page.item("", &help.join(" "), 2);
 }
 
 fn cluster(context: &Context) -> String {

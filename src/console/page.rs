@@ -58,6 +58,11 @@ impl Page {
         self.lines.push(format!("{label:LABEL$}{text}"));
     }
 
+    /// Lines that are left.
+    pub(super) fn room(&self) -> usize {
+        LINES.saturating_sub(self.lines.len())
+    }
+
     /// The text: at most [`LINES`] lines, each with a line end.
     pub(super) fn finish(mut self) -> String {
         self.lines.truncate(LINES);

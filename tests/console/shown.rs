@@ -67,6 +67,56 @@ fn the_message_follows_the_verdict_and_what_the_cluster_knows() {
     assert!(!dir.path().join("etc/motd.d/skewguard").exists() && !console::pending_restore(&root));
 }
 
+/// A screen has no room for both. In /etc a message may outlive the agent.
+#[test]
+fn a_message_of_a_node_that_goes_on_is_one_line_beside_the_note_about_its_first_boot() {
+    let (warned, unchecked) = (
+        Node {
+            mode: "Warn",
+            ..Node::default()
+        },
+        Node {
+            rules: r#""minimumFooVersion": "1.0""#,
+            ..Node::default()
+        },
+    );
+    for (node_of, headline, has_motd) in [
+        (
+            warned,
+            "*** WARNING: THE BOOT IMAGE OF THIS NODE IS TOO OLD FOR THIS CLUSTER ***\n",
+            true,
+        ),
+        (
+            unchecked,
+            "*** WARNING: THE BOOT IMAGE OF THIS NODE COULD NOT BE CHECKED ***\n",
+            false,
+        ),
+    ] {
+        let ((dir, root), verdict) = (node(), node_of.verdict());
+        let context = Context::default();
+        let whole = console::message::issue(&verdict, &context);
+        let at_prompt = || {
+            let path = dir.path().join("run/skewguard-prompt.issue");
+            fs::read_to_string(path).expect("readable")
+        };
+        console::update(&root, &verdict, &context).expect("works");
+        assert_eq!(at_prompt(), whole);
+        let motd = dir.path().join("etc/motd.d/skewguard");
+        assert_eq!(motd.exists(), has_motd);
+        console::show_first_boot(&root, "*** FIRST BOOT NOT FINISHED ***\n").expect("works");
+        for _ in 0..2 {
+            console::refresh(&root, &verdict, &context).expect("works");
+            assert_eq!(at_prompt(), headline);
+        }
+        console::hide_first_boot(&root).expect("works");
+        console::refresh(&root, &verdict, &context).expect("works");
+        assert_eq!(at_prompt(), whole);
+        assert!(console::restore(&root).expect("works"));
+        assert!(!motd.exists() && !dir.path().join("etc/issue.d/zz-skewguard.issue").exists());
+        assert!(!console::pending_restore(&root));
+    }
+}
+
 /// As `enforce` leaves it on a node that is held.
 fn held() -> Verdict {
     Verdict {

@@ -4,7 +4,7 @@
 //! read the diff.
 
 use crate::console::Context;
-use crate::console::message::{is_shown, issue, kernel_log, motd, short};
+use crate::console::message::{is_shown, issue, kernel_log, motd, newer_image, short};
 use crate::inside::console::{Node, overridden};
 use crate::policy::{Effect, OnUndetermined};
 use crate::support::expected::assert_file;
@@ -227,7 +227,39 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
             }
             .verdict(),
         ),
+        (
+            "unchecked-rule",
+            Node {
+                rules: r#""minimumFooVersion": "1.0""#,
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "unchecked-family",
+            of_okd(
+                "416.94.202406251923-0",
+                r#""minimumSCOSVersion": "9""#,
+                "4.17.0-okd-scos.0",
+            ),
+        ),
+        (
+            "unchecked-machine",
+            Node {
+                rules: r#""minimumShim": "15.8-3""#,
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        ("unchecked-target", decide(&without_target())),
     ]
+}
+
+fn without_target() -> Facts {
+    Facts {
+        target: TargetInput::Unreadable,
+        ..Node::default().facts()
+    }
 }
 
 /// Each expected text is named for its reason.
@@ -261,6 +293,10 @@ fn the_reasons_are_those_of_the_names() {
             ("warn", Reason::BelowMinimumOcpVersion),
             ("not-held", Reason::BelowMinimumOcpVersion),
             ("without-help", Reason::BelowMinimumOcpVersion),
+            ("unchecked-rule", Reason::NoRuleEvaluated),
+            ("unchecked-family", Reason::NoRuleEvaluated),
+            ("unchecked-machine", Reason::NoRuleEvaluated),
+            ("unchecked-target", Reason::TargetUnknown),
         ]
     );
 }
@@ -383,6 +419,19 @@ fn the_report_says_it_in_sentences() {
     }
 }
 
+/// Where a newer boot image is the remedy for a first boot that does not finish.
+#[test]
+fn the_note_about_the_first_boot_has_the_image_and_the_field() {
+    let allowed = Node {
+        image: Some("418.94.202511191518-0"),
+        ..Node::default()
+    };
+    assert_eq!(
+        newer_image(&allowed.verdict()),
+        "This one is boot image 418.94.202511191518-0 (RHEL 9.4, OCP 4.18). Made by a MachineSet: set providerSpec.value.ami.id, then delete this Machine. Else install it anew from a newer AMI."
+    );
+}
+
 #[test]
 fn every_platform_says_what_to_change() {
     // What to do is one paragraph of the message: the lines from "Fix" to the next label.
@@ -443,9 +492,10 @@ fn the_short_forms_say_the_same_in_few_lines() {
     for (name, verdict) in reasons() {
         let short = short(&verdict, &Context::default());
         assert!(short.lines().count() <= 6, "{short}");
-        // Only a reason from the policy may be cut.
+        // Only a reason from the policy may be cut, or one that the kernel log has whole.
         assert!(
             ["denied", "known-issue", "known-issue-warned"].contains(&name)
+                || name.starts_with("unchecked-")
                 || !short.contains("..."),
             "{short}"
         );
@@ -618,8 +668,8 @@ fn where_there_is_nothing_to_say_all_texts_are_empty() {
         ..Node::default().facts()
     };
     let undetermined = Facts {
-        target: TargetInput::Unreadable,
-        ..Node::default().facts()
+        deployment: at(Stage::Rebased),
+        ..without_target()
     };
     // After `skewguard allow`, whose user has read the message.
     let file = Override {

@@ -93,14 +93,22 @@ pub fn update(root: &Root, verdict: &Verdict, context: &Context) -> Result<bool,
     if !message::is_shown(verdict) {
         return restore(root);
     }
-    show(
-        root,
-        &Texts {
-            headline: (verdict.fate() == Fate::Held).then(|| message::at_prompt(verdict)),
-            issue: message::issue(verdict, context),
-            motd: message::motd(verdict, context),
+    let (is_held, headline) = (verdict.fate() == Fate::Held, message::at_prompt(verdict));
+    // A screen has no room for the note about the first boot and a second message.
+    let is_brief = !is_held && is_there(root, FIRST_BOOT_ISSUE);
+    let texts = Texts {
+        issue: match is_brief {
+            true => headline.clone(),
+            false => message::issue(verdict, context),
         },
-    )?;
+        headline: is_held.then_some(headline),
+        // In /etc it may outlive the agent.
+        motd: match verdict.fate() {
+            Fate::Unchecked => String::new(),
+            _ => message::motd(verdict, context),
+        },
+    };
+    show(root, &texts)?;
     Ok(true)
 }
 
@@ -247,7 +255,10 @@ fn show(root: &Root, texts: &Texts) -> Result<(), FileError> {
         None => Root::write_soon,
     };
     // Each is written even if another cannot be.
-    let told = write(root, MOTD, texts.motd.as_bytes(), 0o644);
+    let told = match texts.motd.as_str() {
+        "" => root.remove(MOTD).map(drop),
+        text => write(root, MOTD, text.as_bytes(), 0o644),
+    };
     let on_issue = match &texts.headline {
         Some(_) => show_on_issue(root, &texts.issue),
         None => restore_issue(root).map(|()| Shown::default()),

@@ -44,7 +44,7 @@ impl Finding {
         match self.rule.about() {
             // A rule that only another release of skewguard knows.
             About::NoRule => self.message.clone(),
-            _ => fill(self.rule.words().need, value).unwrap_or_default(),
+            _ => fill(self.rule.words().need, &value).unwrap_or_default(),
         }
     }
 }
@@ -138,14 +138,14 @@ impl Verdict {
             "unchecked" => Some(format!("its {} could not be checked", self.image_name())),
             _ => None,
         };
-        fill(self.fate_words().impact, value).unwrap_or_default()
+        fill(self.fate_words().impact, &value).unwrap_or_default()
     }
 
     /// Names the action, and why a refusal does not block. Whether the node really is held is not
     /// known here.
     pub(super) fn done(&self) -> String {
         let why = |_: &str| Some(self.why_let_through().to_owned());
-        let done = fill(self.fate_words().action, why);
+        let done = fill(self.fate_words().action, &why);
         format!("{}: {}", self.action, done.unwrap_or_default())
     }
 
@@ -170,7 +170,7 @@ impl Verdict {
 }
 
 /// `template` with a value for each `{name}`; `None` where one has none. Braces in a value stay.
-pub fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
+pub fn fill(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn a_value_is_not_a_template() {
         let value = |name: &str| (name == "a").then(|| "{a} {b}".to_owned());
-        assert_eq!(fill("x {a}.", value).as_deref(), Some("x {a} {b}."));
-        assert_eq!(fill("x {b}.", value), None);
-        assert_eq!(fill("plain", value).as_deref(), Some("plain"));
+        assert_eq!(fill("x {a}.", &value).as_deref(), Some("x {a} {b}."));
+        assert_eq!(fill("x {b}.", &value), None);
+        assert_eq!(fill("plain", &value).as_deref(), Some("plain"));
     }
 }

@@ -72,21 +72,23 @@ const NOT_HELD: ConsoleWords = ConsoleWords {
 
 const LET_THROUGH: ConsoleWords = ConsoleWords {
     headline: "WARNING: THE {part} OF THIS NODE {headline}",
-    lines: [
-        "It is let through, because {why}.",
-        "If its OS update hangs or it does not join, this is the likely cause.",
-    ],
+    lines: ["It is let through, because {why}.", MAY_BE],
     log: "node let through with a warning",
 };
 
 const WARNED: ConsoleWords = ConsoleWords {
     headline: "WARNING: THE {part} OF THIS NODE MAY FAIL WITH THIS RELEASE",
-    lines: [
-        "It is let in, because its known issue only warns.",
-        "If its OS update hangs or it does not join, this is the likely cause.",
-    ],
+    lines: ["It is let in, because its known issue only warns.", MAY_BE],
     log: "node let in with a warning",
 };
+
+const UNCHECKED: ConsoleWords = ConsoleWords {
+    headline: "WARNING: THE {part} OF THIS NODE COULD NOT BE CHECKED",
+    lines: ["It is let in.", "{error}"],
+    log: "node let in unchecked",
+};
+
+const MAY_BE: &str = "If its OS update hangs or it does not join, this may be the cause.";
 
 const HOLD: &str = "hold back the OS rebase and the kubelet";
 const GO_ON: &str = "the boot goes on";
@@ -138,7 +140,7 @@ impl Fate {
                 "The node goes on to join; {unchecked}.",
                 "could not be checked; it goes on to join",
                 GO_ON,
-                None,
+                Some(UNCHECKED),
             ),
             (Self::Free, _) => words(
                 Level::Info,
@@ -181,6 +183,8 @@ mod tests {
         for (words, opening) in [HELD, NOT_HELD, LET_THROUGH].iter().zip(OPENINGS) {
             assert!(words.headline.starts_with(&format!("{opening}{{part}} ")));
         }
-        assert!(WARNED.headline.starts_with("WARNING: THE {part} "));
+        for words in [WARNED, UNCHECKED] {
+            assert!(words.headline.starts_with("WARNING: THE {part} "));
+        }
     }
 }

@@ -262,7 +262,7 @@ impl ReasonWords {
             };
             Some(value.to_owned())
         };
-        fill(need.trim_end(), value).unwrap_or_default()
+        fill(need.trim_end(), &value).unwrap_or_default()
     }
 }
 
