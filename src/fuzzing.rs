@@ -290,7 +290,7 @@ pub fn stall(data: &[u8]) {
     let progress = stall::Progress::new(waiting, finding, &first_boot, times, &decide(&facts));
     assert_printable(&progress.sentence());
     assert_printable(&progress.remediation());
-    assert_printable(&progress.note().replace('\n', ""));
+    assert_printable(&progress.note("").replace('\n', ""));
 }
 
 /// Output of curl: its exit status, then stdout and stderr, apart by a zero byte.

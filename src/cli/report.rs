@@ -7,11 +7,12 @@ use crate::gate::{self, Systemd, UnitState};
 use crate::journal;
 use crate::kubeconfig::Allow;
 use crate::node::identity::Identity;
-use crate::node::{Lock, Root};
+use crate::node::{FileError, Lock, Root};
 use crate::report::client::Network;
 use crate::report::output::{ClusterKnows, Level, Output};
 use crate::report::random::chance;
 use crate::report::run::{End, Env, run as deliver};
+use crate::report::situation;
 use crate::report::stall::{self, Progress, Unit, Units};
 use crate::text::printable_up_to;
 use crate::transport::Limits;
@@ -189,6 +190,20 @@ struct Console<'a> {
     is_mended: bool,
 }
 
+impl Console<'_> {
+    /// Makes the message fit beside the note about the first boot, or whole again.
+    fn fit_message(&self, verdict: &Verdict) -> Result<bool, FileError> {
+        // `enforce` or `allow` may be changing it.
+        match Lock::take(self.root, Lock::BOOT) {
+            Ok(_lock) => {
+                let context = Context::load(self.root, verdict);
+                console::refresh(self.root, verdict, &context)
+            }
+            Err(_) => Ok(false),
+        }
+    }
+}
+
 impl Output for Console<'_> {
     fn line(&mut self, level: Level, line: &str) {
         let priority = match (self.journal, level) {
@@ -257,6 +272,7 @@ impl Output for Console<'_> {
     }
 
     fn first_boot(&mut self, progress: Option<&Progress>) {
+        let verdict = situation::this_boots(self.root).map(|dated| dated.verdict);
         let changed = match progress {
             Some(progress) => {
                 journal::record_stall(
@@ -267,10 +283,14 @@ impl Output for Console<'_> {
                     self.root.is_live(),
                     self.err,
                 );
-                console::show_first_boot(self.root, &progress.note())
+                let image = verdict.iter().filter(|_| progress.cause.is_of_image());
+                let image: String = image.map(message::newer_image).collect();
+                console::show_first_boot(self.root, &progress.note(&image))
             }
             None => console::hide_first_boot(self.root),
         };
+        let fitted = verdict.map_or(Ok(false), |verdict| self.fit_message(&verdict));
+        let changed = changed.and_then(|changed| Ok(fitted? || changed));
         if let Err(error) = live::show_change(self.root, changed) {
             self.line(Level::Warning, &format!("the note on the console: {error}"));
         }

@@ -236,7 +236,7 @@ fn a_first_boot_that_hangs_is_not_said_to_go_on_to_join() {
 Not held: this node goes on, but its first boot does not finish
   decided     TIME
   first boot  phase Pull, cause Unauthorized: the registry refuses the node's pull secret
-              Check the cluster's pull secret (openshift-config/pull-secret) for this registry or mirror. On the node: journalctl -b -u machine-config-daemon-pull.service
+              Check the cluster's pull secret (openshift-config/pull-secret; hosted: the HostedCluster's) for this registry or mirror. On the node: journalctl -b -u machine-config-daemon-pull.service
   verdict     ";
     assert_eq!(code, Some(0));
     assert!(said.starts_with(expected), "{said}");
@@ -252,8 +252,9 @@ Not held: this node goes on, but its first boot does not finish
     for (causes, cause) in [("", "Unknown"), (r#", "causes": ["Gremlins"]"#, "Gremlins")] {
         hangs(&node, true, causes);
         let said = status(&node).1;
-        let line =
-            format!("  first boot  phase Pull, cause {cause}: skewguard does not recognize it\n");
+        let line = format!(
+            "  first boot  phase Pull, cause {cause}: no cause that skewguard knows was seen\n"
+        );
         assert!(said.contains(&line), "{said}");
     }
 
@@ -296,7 +297,7 @@ const NOT_FINALIZED: &str = "\
 Not held: this node goes on, but its first boot does not finish
   decided     TIME
   first boot  phase Rebase, cause NotFinalized: the rebase was staged, but not finalized at the last shutdown, so the node still runs its old OS
-              A full /boot, SELinux modules, a slow disk and a grub2-probe that does not know composefs are known to do this. Make the machine anew, from a newer boot image if it happens again. On the node: journalctl -b -1 -u ostree-finalize-staged
+              A full /boot, SELinux modules, a slow disk and a grub2-probe that does not know composefs are known to do this. Make the machine anew; if it happens again, on a faster disk where stopping timed out, else from a newer boot image. On the node: journalctl -b -1 -u ostree-finalize-staged
 ";
 
 /// okd #1885.

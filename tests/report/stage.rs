@@ -173,7 +173,7 @@ impl Output for Log {
         self.phases.lock().unwrap().push(phase);
         let entries = progress.map(Progress::sentence);
         self.entries.lock().unwrap().extend(entries);
-        let notes = progress.map(Progress::note);
+        let notes = progress.map(|progress| progress.note(""));
         self.notes.lock().unwrap().extend(notes);
     }
 

@@ -132,7 +132,8 @@ impl<C: Client, W: Output> Reporter<'_, C, W> {
             let journal = (self.env.journal)(&unit.id)?;
             Some(Finding::read(&journal, waiting.phase))
         };
-        known.or_else(of_journal).unwrap_or(Finding::NOTHING)
+        let found = known.or_else(of_journal);
+        waiting.settle(found.unwrap_or(Finding::NOTHING))
     }
 
     fn stalled(

@@ -12,9 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// The causes, in paragraphs: the name and the phases in which it can be one; the cause in one
-/// clause; what to do in whole sentences, and after `Join: ` what to do there if that is another
-/// thing; after a tab each what a line has to contain, in lower case, where `*` stands for anything.
-/// A line begins with a space.
+/// clause; what to do in whole sentences, and after a phase and `: ` what to do there if that is
+/// another thing; after a tab each what a line has to contain, in lower case, where `*` stands for
+/// anything. A line begins with a space. `Image` beside the phases: another boot image is the remedy.
 ///
 /// After the rebase programs and configuration are the release's: no cause of the boot image counts
 /// there. The first paragraph that knows a line counts. A pull names every mirror and then the source,
@@ -32,6 +32,9 @@ const ADVANCES: [&str; 4] = [
     "layers needed",
     "staging deployment",
 ];
+
+/// Words of whatever failed.
+const FAILS: [&str; 3] = ["error", "fatal", "failed"];
 
 /// Units whose journals belong to the rebase. The daemon pulls and rebases old images, and updates
 /// the boot loader, in transient units, and the OS in rpm-ostree's daemon, which needs /boot. As
@@ -79,8 +82,26 @@ impl Cause {
     /// The clock is wrong, most often.
     pub(crate) const NOT_YET_VALID: Self = Self::Known("NotYetValid");
 
+    /// The kubelet runs, and a first boot is over once it has its certificate.
+    pub(crate) const NO_CERTIFICATE: Self = Self::Known("NoCertificateYet");
+
+    /// Nothing of the last attempt failed.
+    pub(crate) const UNDER_WAY: Self = Self::Known("UnderWay");
+
     /// The table does not know the line.
     pub(crate) const UNKNOWN: Self = Self::Known("Unknown");
+
+    /// No line names what failed.
+    pub(crate) fn is_open(self) -> bool {
+        [Self::UNKNOWN, Self::UNDER_WAY, Self::NO_CERTIFICATE].contains(&self)
+    }
+
+    /// Another boot image is the remedy.
+    pub(crate) fn is_of_image(self) -> bool {
+        Self::paragraphs().any(|(cause, phases, _)| {
+            cause == self && phases.is_some_and(|phases| phases.ends_with(" Image"))
+        })
+    }
 
     /// The name in objects and logs.
     pub(crate) fn as_str(&self) -> &str {
@@ -168,6 +189,7 @@ impl Finding {
     pub(crate) fn read(journal: &[u8], phase: Phase) -> Self {
         let (mut found, mut has_failed, mut has_slept) = (Self::NOTHING, false, false);
         let (mut has_dependency, mut rebases) = (false, false);
+        let (mut is_quiet, mut has_lines) = (true, false);
         for line in journal.rsplit(|byte| *byte == b'\n') {
             let line = String::from_utf8_lossy(line).to_ascii_lowercase();
             let (unit, line) = split_prefix(line.trim());
@@ -175,12 +197,14 @@ impl Finding {
                 continue;
             }
             let sleeps = line.contains("sleeping 1 minute for retry");
+            has_lines |= !line.is_empty();
             rebases = !sleeps && (rebases || line.contains("executing rebase"));
             // What a program says last. After it comes another one.
             let is_last_word = line.starts_with("error: ") && !passes_on(line);
             if has_failed && (sleeps || is_last_word || begins(line)) || has_slept && sleeps {
                 break;
             }
+            is_quiet &= !sleeps && !FAILS.iter().any(|words| line.contains(words));
             has_slept |= sleeps;
             if let Some(cause) = Cause::of_line(line, phase) {
                 let explains = OF_DEPENDENCIES.contains(&cause.as_str());
@@ -201,6 +225,9 @@ impl Finding {
                 found.unit = unit;
             }
             has_failed |= fails || ADVANCES.iter().any(|words| line.contains(words));
+        }
+        if is_quiet && has_lines && found.cause == Cause::UNKNOWN {
+            found.cause = Cause::UNDER_WAY;
         }
         found
     }

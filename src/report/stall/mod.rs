@@ -223,7 +223,11 @@ impl Progress {
 
     /// Its phase and state, in one clause.
     fn state(&self) -> String {
-        let (minutes, phase) = (self.minutes, self.phase.as_str());
+        let minutes = self.minutes;
+        let phase = match self.phase {
+            Phase::Other => "before the pull".to_owned(),
+            phase => format!("in the phase {}", phase.as_str()),
+        };
         let since = self.since.as_ref().map(|since| format!(" since {since}"));
         let unit = match &self.unit {
             Some(unit) if self.active_state.is_empty() => format!(": {unit}"),
@@ -231,7 +235,7 @@ impl Progress {
             None => String::new(),
         };
         format!(
-            "the first boot has not finished after {minutes} minutes; it waits in the phase {phase}{unit}{}",
+            "the first boot has not finished after {minutes} minutes; it waits {phase}{unit}{}",
             since.unwrap_or_default()
         )
     }
@@ -242,8 +246,8 @@ impl Progress {
     }
 
     /// The note for the console and for logins: at most 80 columns, and nothing that agetty(8)
-    /// replaces.
-    pub(crate) fn note(&self) -> String {
+    /// replaces. `image`: the boot image, and how to get another one.
+    pub(crate) fn note(&self, image: &str) -> String {
         let mut state = self.state();
         if let Some(first) = state.get_mut(..1) {
             first.make_ascii_uppercase();
@@ -252,6 +256,7 @@ impl Progress {
             format!("{state}."),
             format!("Cause: {}: {}.", self.cause, self.message),
             self.cause.remedy(self.phase).to_owned(),
+            image.to_owned(),
             format!("Read more with: {}", command(self.shown_by(), self.cause)),
         ];
         let mut note = "*** FIRST BOOT NOT FINISHED ***\n".to_owned();
@@ -353,13 +358,11 @@ impl FirstBoot {
         self
     }
 
-    /// This cause is no news: it was told in this phase, or it is [`Cause::UNKNOWN`] and
-    /// another one was.
+    /// This cause is no news: it was told in this phase, or it names nothing that failed, and
+    /// another one was told.
     pub(crate) fn is_told(&self, cause: Cause) -> bool {
         let causes = self.stall.as_ref().map(|stall| &stall.causes);
-        causes.is_some_and(|told| {
-            told.contains(&cause) || cause == Cause::UNKNOWN && !told.is_empty()
-        })
+        causes.is_some_and(|told| told.contains(&cause) || cause.is_open() && !told.is_empty())
     }
 
     /// Counts the time since the last look. `phase` is `None` when the node has joined. `known`:

@@ -1,6 +1,6 @@
 //! The unit that a first boot waits for, by what systemd says (pure).
 
-use super::{Cause, Phase};
+use super::{Cause, Finding, Phase};
 use crate::node::LostRebase;
 use crate::node::units::{CRIO, FIRSTBOOT, KUBELET, PULL, is_unit_name};
 use std::collections::BTreeMap;
@@ -122,6 +122,26 @@ pub(crate) struct Waiting {
     pub(crate) unit: Option<Unit>,
     /// The cause, if it is known without the unit's journal.
     pub(crate) cause: Option<Cause>,
+}
+
+impl Waiting {
+    /// What a journal says, beside what systemd says of its unit.
+    pub(crate) fn settle(&self, found: Finding) -> Finding {
+        let state = |unit: &Unit| {
+            (
+                unit.id == KUBELET,
+                unit.active == "active",
+                unit.sub == "start",
+            )
+        };
+        let cause = match self.unit.as_ref().map(state) {
+            _ if !found.cause.is_open() => found.cause,
+            Some((true, true, _)) => Cause::NO_CERTIFICATE,
+            Some((_, false, true)) => found.cause,
+            _ => Cause::UNKNOWN,
+        };
+        Finding { cause, ..found }
+    }
 }
 
 /// Finds what a first boot that is not finished waits for.

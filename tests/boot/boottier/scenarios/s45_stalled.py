@@ -109,8 +109,8 @@ def told(world, server, boot, phase, unit, cause, secrets, state="activating", c
     stalled = event(server, "FirstBootStalled", name)
     if expect.that(stalled is not None, "an Event FirstBootStalled about it", server.requests()):
         expect.equal(stalled["body"]["type"], "Warning", "the Event's type")
-        where = f"{phase}: {unit}" if unit else phase
-        expect.contains(stalled["body"]["note"], [f"it waits in the phase {where}" + (f" is {state}" if state else ""), f"; cause {cause}: "],
+        where = ("before the pull" if phase == "Other" else f"in the phase {phase}") + (f": {unit}" if unit else "")
+        expect.contains(stalled["body"]["note"], [f"it waits {where}" + (f" is {state}" if state else ""), f"; cause {cause}: "],
                         "the Event's note")
     note = boot.read(NOTE) or ""
     expect.contains(note, ["*** FIRST BOOT NOT FINISHED ***", unit, f"\nCause: {cause}: ", command or f"journalctl -b -u {unit}"], NOTE)
