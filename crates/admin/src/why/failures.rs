@@ -176,6 +176,23 @@ mod tests {
     }
 
     #[test]
+    fn after_these_no_other_try_is_made() {
+        let all = GROUPS.iter().flat_map(|group| &group.failures);
+        let over = all
+            .filter(|failure| failure.over)
+            .map(|failure| &*failure.code);
+        let wanted = [
+            "InstanceStateError",
+            "has already been deleted or has not been completely created",
+            "retry limit",
+        ];
+        assert_eq!(
+            over.collect::<std::collections::BTreeSet<_>>(),
+            wanted.into()
+        );
+    }
+
+    #[test]
     fn a_code_is_a_whole_word_and_the_longest_counts() {
         let of = |platform, message| Failure::of_platform(platform, message).map(|one| one.cause);
         let (aws, azure, gcp) = (

@@ -11,7 +11,7 @@ use super::request_step::{Asked, STILL_ASKS};
 use super::way::{At, Stage};
 use crate::forms::shell::word;
 use skewguard_cluster::kinds::event::Event;
-use skewguard_cluster::kinds::groups::KARPENTER;
+use skewguard_cluster::kinds::groups::{KARPENTER, MACHINE_API};
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, condition};
 use skewguard_cluster::kinds::node::Node;
@@ -421,9 +421,15 @@ impl<'a> Case<'a> {
         let is_of_set = failure.is_some_and(Failure::is_of_spec);
         match is_of_set && machine.is_owned_by("MachineSet", None) {
             true => "After a change of the set delete the Machine, which keeps what it was made with; else leave it: its controller tries again by itself",
+            false if Self::is_cloned_once(machine) => "Leave the Machine, if status.providerStatus.taskRef names no task: its controller then tries again by itself, and else never",
             false => "Leave the Machine: its controller tries again by itself",
         }
         .to_owned()
+    }
+
+    /// Tells if its controller makes one try alone (machine-api-operator, vSphere).
+    fn is_cloned_once(machine: &Machine) -> bool {
+        machine.group == MACHINE_API && machine.source.platform() == Some(Platform::VSphere)
     }
 
     /// A Machine whose cloud could not be asked: nothing is known of its instance, unless that asked for

@@ -7,6 +7,7 @@ use super::finding::Finding;
 use super::moment::{CLOCKS, Moment, span};
 use super::way::{At, Stage};
 use crate::forms::shell::word;
+use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::names::{is_localhost, normal};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
@@ -232,11 +233,12 @@ impl Case<'_> {
 
     /// A silent Node whose Machine was not read: its instance may be off.
     fn machine_not_read(&mut self, node: &Node, silent: &str) -> Option<Obstacle> {
-        let is_read = self.machine.is_some() || self.index.links.machine_of(node).is_some();
-        let machine = node.machine.as_deref().filter(|_| !is_read)?;
+        let own = self.machine.or_else(|| self.index.links.machine_of(node));
+        let machine = node.machine.as_deref();
+        let machine = machine.filter(|_| !own.is_some_and(Machine::has_status))?;
         self.unseen(format!("its Machine {machine}, whose instance may be off"));
         let look = "Look at that Machine before anything else, and approve nothing: what is off asks for nothing";
-        let says = format!("{silent}, and its Machine {machine} was not read.");
+        let says = format!("{silent}, and its Machine {machine} was not read, or not whole.");
         Some(Obstacle::new(says, [look.to_owned()]).open())
     }
 
