@@ -2,7 +2,7 @@
 
 use crate::aleph;
 use crate::cluster::Cluster;
-use crate::files::staged::{Staged, Staging};
+use crate::files::staged::Staging;
 use crate::kinds::file_names::kind_of_file;
 use crate::kinds::groups::{
     CERTIFICATES, CLUSTER_API, INFRASTRUCTURE, MACHINE_API, REQUEST, SECRET,
@@ -36,14 +36,10 @@ pub fn group(api_version: &str) -> &str {
 /// # Errors
 /// The objects are of more than one cluster.
 pub fn settle(all: &mut Cluster) -> Result<(), String> {
-    let Staged {
-        objects,
-        conflicts,
-        clusters,
-        ..
-    } = std::mem::take(&mut all.staged);
-    clusters.one()?;
-    all.not_understood.extend(conflicts);
+    let mut staged = std::mem::take(&mut all.staged);
+    staged.clusters.one()?;
+    let objects = staged.in_order();
+    all.not_understood.extend(staged.conflicts);
     for Staging {
         group, kind, json, ..
     } in objects
@@ -171,7 +167,7 @@ pub fn add_user_data(all: &mut Cluster, secret: &Value) -> Value {
 fn put(all: &mut Cluster, (group, kind): (&str, &str), object: &Value) {
     let kept = keep_kind(all, (group, kind), object);
     let is_kept = kept.is_ok();
-    let is_set = kind_table::is_of_sets((group, kind));
+    let is_set = kind_table::is_of_sets((group, kind)) || is_groupless(group, kind);
     let unfit = |fields: Vec<String>| {
         let is_named = !fields.is_empty() && kind_table::is_read((group, kind));
         is_named.then(|| format!("{}: what it says is not understood", fields.join(", ")))
@@ -186,6 +182,11 @@ fn put(all: &mut Cluster, (group, kind): (&str, &str), object: &Value) {
     }
 }
 
+/// Tells whether an object of a kind that makes sets does not say its group.
+fn is_groupless(group: &str, kind: &str) -> bool {
+    group.is_empty() && kind_table::is_name_of_set(kind)
+}
+
 /// Keeps what is needed of an object, and returns its fields of another type, in words.
 fn keep_kind(
     all: &mut Cluster,
@@ -194,6 +195,9 @@ fn keep_kind(
 ) -> Result<Vec<String>, String> {
     if kind.is_empty() {
         return Err("has no kind: `oc get -o json` prints what is read".to_owned());
+    }
+    if is_groupless(group, kind) {
+        return Err("has no apiVersion: `oc get -o json` prints what is read".to_owned());
     }
     let metadata = Metadata::of(object);
     let has_name = !metadata.name.is_empty();
@@ -260,26 +264,37 @@ fn maker_not_understood(group: &str, kind: &str, object: &Value) -> Option<Unrea
     })
 }
 
-/// A set that is within an object of another kind, such as a List in a List, a Template, a Policy or a ManifestWork.
+/// A set that is within an object of another kind, such as a List in a List, a Template, a Policy or a ManifestWork,
+/// also as text.
 fn wrapped(kind: &str, object: &Value) -> Option<Unread> {
-    fn find(value: &Value, is_inner: bool) -> Option<&Value> {
+    fn find(value: &Value, is_inner: bool) -> Option<(String, &Value)> {
         let text = |name| value.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = text("kind");
         let is_set = !kind.is_empty() && kind_table::is_of_sets((group(text("apiVersion")), kind));
         if is_inner && is_set && value.get("spec").is_some() {
-            return Some(value);
+            return Some((kind.to_owned(), value));
         }
         match value {
             Value::Array(items) => items.iter().find_map(|item| find(item, true)),
             Value::Object(fields) => fields.values().find_map(|field| find(field, true)),
+            Value::String(text) => Some((kind_in_text(text)?.to_owned(), value)),
             _ => None,
         }
     }
-    let set = find(object, false)?;
-    let inner = set.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let (inner, set) = find(object, false)?;
     let within = Unread::of(kind, object, "").what;
     let why = format!("it is within {within}: name what is in it, as objects of their own");
-    Some(Unread::of(inner, set, why).hiding_sets(true))
+    Some(Unread::of(&inner, set, why).hiding_sets(true))
+}
+
+/// The kind of a set in a text of several lines of YAML.
+fn kind_in_text(text: &str) -> Option<&str> {
+    let lines = text.lines().map(|line| line.trim_start_matches([' ', '-']));
+    let kinds = lines.filter_map(|line| line.strip_prefix("kind: "));
+    let mut kinds = kinds
+        .map(str::trim)
+        .filter(|_| text.contains("apiVersion: "));
+    kinds.find(|kind| kind_table::is_name_of_set(kind))
 }
 
 pub fn no_json(error: serde_json::Error) -> String {

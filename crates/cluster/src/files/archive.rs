@@ -1,6 +1,7 @@
 //! Formats of files, by their first bytes, and the files of a tar archive. Nothing is unpacked to disk.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
@@ -118,20 +119,60 @@ pub struct Member<'a> {
     pub content: &'a mut dyn Read,
 }
 
-/// Tells whether a link leads out of its archive, to what has no ending.
-fn leads_out(link: &Path, to: &[u8]) -> bool {
-    let to = String::from_utf8_lossy(to);
-    let to = Path::new(&*to);
-    let depth = |depth: Option<usize>, part: Component<'_>| match part {
-        Component::ParentDir => depth?.checked_sub(1),
-        Component::Normal(_) => Some(depth? + 1),
-        Component::CurDir => depth,
-        Component::RootDir | Component::Prefix(_) => None,
-    };
+/// Place in its archive that a link to what has no ending leads to; `None` where it leads out.
+fn end_of(link: &Path, to: &Path) -> Option<PathBuf> {
     let folder = link.parent().into_iter().flat_map(Path::components);
     let folder = folder.filter(|part| matches!(part, Component::Normal(_)));
-    let end = folder.chain(to.components()).fold(Some(0), depth);
-    to.extension().is_none() && end.is_none()
+    let mut end = PathBuf::new();
+    for part in folder.chain(to.components()) {
+        match part {
+            Component::ParentDir => end.pop().then_some(())?,
+            Component::Normal(part) => end.push(part),
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(end)
+}
+
+/// Links of an archive to what may be folders, and the places that have files.
+#[derive(Default)]
+struct Links {
+    all: Vec<(PathBuf, Option<PathBuf>)>,
+    places: BTreeSet<PathBuf>,
+}
+
+impl Links {
+    fn add_file(&mut self, path: &Path) {
+        let place = match path.extension() {
+            Some(_) => path.parent(),
+            None => Some(path),
+        };
+        let place = place.into_iter().flat_map(Path::components);
+        let place = place.filter(|part| matches!(part, Component::Normal(_)));
+        self.places.insert(place.collect());
+    }
+
+    fn add_link(&mut self, path: &Path, to: &[u8]) {
+        let to = String::from_utf8_lossy(to);
+        let to = Path::new(&*to);
+        if to.extension().is_none() && !may_have_objects(path) {
+            self.all.push((path.to_owned(), end_of(path, to)));
+        }
+    }
+
+    /// Those whose end is not in the archive.
+    fn leading_out(self) -> impl Iterator<Item = PathBuf> {
+        let Self { all, places } = self;
+        let is_there = move |end: &PathBuf| {
+            let mut from = places.range::<PathBuf, _>(end..);
+            from.next().is_some_and(|place| place.starts_with(end))
+        };
+        let out = all
+            .into_iter()
+            .filter(move |(_, end)| !end.as_ref().is_some_and(&is_there));
+        out.map(|(link, _)| link)
+    }
 }
 
 /// Shows each file and link of a tar archive to `take`, until its end.
@@ -146,7 +187,7 @@ pub fn members(
 ) -> io::Result<()> {
     let mut ending = Ending { stream, zeros: 0 };
     let mut archive = tar::Archive::new(&mut ending);
-    let mut long_name = None;
+    let (mut long_name, mut links) = (None, Links::default());
     for (n, entry) in archive.entries()?.raw(true).enumerate() {
         if n == max {
             return Err(io::Error::other(format!("has more than {max} entries")));
@@ -176,14 +217,14 @@ pub fn members(
             EntryType::Regular | EntryType::Continuous | EntryType::Link | EntryType::Symlink => {
                 let short = || String::from_utf8_lossy(&entry.path_bytes()).into_owned();
                 let path: PathBuf = long_name.take().unwrap_or_else(short).into();
-                let link = entry
-                    .link_name_bytes()
-                    .filter(|_| kind == EntryType::Symlink);
-                let leads_out = link.is_some_and(|to| leads_out(&path, &to));
+                match entry.link_name_bytes() {
+                    Some(to) if kind == EntryType::Symlink => links.add_link(&path, &to),
+                    _ => links.add_file(&path),
+                }
                 take(Member {
                     path,
                     is_link: matches!(kind, EntryType::Link | EntryType::Symlink),
-                    leads_out,
+                    leads_out: false,
                     content: &mut entry,
                 });
             }
@@ -191,6 +232,14 @@ pub fn members(
             EntryType::GNULongLink | EntryType::XGlobalHeader => {}
             _ => long_name = None,
         }
+    }
+    for path in links.leading_out() {
+        take(Member {
+            path,
+            is_link: true,
+            leads_out: true,
+            content: &mut io::empty(),
+        });
     }
     // What packs it has its checksum at the end.
     let behind = io::copy(&mut (&mut ending).take(MAX_BEHIND), &mut io::sink())?;

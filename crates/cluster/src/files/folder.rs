@@ -27,10 +27,15 @@ pub struct Found {
     pub unread: Vec<(PathBuf, Error)>,
 }
 
+/// Tells whether a link leads to what may be a folder, and is not there.
+fn is_dangling(link: &Path) -> bool {
+    link.extension().is_none() && !link.exists()
+}
+
 /// Tells whether a linked folder may have what is not read with this folder.
 fn leads_out(link: &Path, root: &Path) -> bool {
     let ends = fs::canonicalize(link).and_then(|to| Ok((to, fs::canonicalize(root)?)));
-    ends.is_ok_and(|(to, root)| !to.starts_with(root))
+    ends.map_or(true, |(to, root)| !to.starts_with(root))
 }
 
 /// All files in a folder that may have objects.
@@ -53,7 +58,7 @@ pub fn files(root: &Path, is_log: &dyn Fn(&Path) -> bool) -> Result<Found, Error
                     return Err(Error::other("has too many folders within folders"));
                 }
                 folders.push((path, depth + 1));
-            } else if kind.is_symlink() && path.is_dir() {
+            } else if kind.is_symlink() && (path.is_dir() || is_dangling(&path)) {
                 if leads_out(&path, root) {
                     found.links.push(path);
                 }
@@ -95,20 +100,42 @@ pub fn is_of_interest(path: &Path, text: &str, also: &dyn Fn(&str) -> bool) -> b
     if node_of_aleph(path).is_some() || kind_of_file(path).is_some() || is_user_data {
         return true;
     }
-    is_in_path(&path.to_string_lossy()) || has_objects(text, also)
+    is_in_path(&path.to_string_lossy())
+        || has_objects(text, also)
+        || Head::of(text).is_some_and(|head| head.is_bare() && head.is_object())
+}
+
+/// The fields that say what a JSON document is.
+#[derive(serde::Deserialize)]
+struct Head {
+    kind: Option<IgnoredAny>,
+    items: Option<IgnoredAny>,
+    metadata: Option<IgnoredAny>,
+    spec: Option<IgnoredAny>,
+}
+
+impl Head {
+    fn of(text: &str) -> Option<Self> {
+        let is_json = text.trim_start().starts_with('{');
+        is_json.then(|| serde_json::from_str(text).ok())?
+    }
+
+    /// It says no kind, and has no items that do.
+    fn is_bare(&self) -> bool {
+        self.kind.is_none() && self.items.is_none()
+    }
+
+    /// It looks like an object of a cluster, which is named where it says no kind.
+    fn is_object(&self) -> bool {
+        self.metadata.is_some() && self.spec.is_some()
+    }
 }
 
 /// Tells whether a file is an object of an Insights archive that has no kind, and is of none that is read: a pod
 /// names the kind of its owner.
 pub fn is_other_of_insights(path: &Path, text: &str) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Head {
-        kind: Option<IgnoredAny>,
-        items: Option<IgnoredAny>,
-    }
     let is_within = path.iter().any(|part| part == "config") && kind_of_file(path).is_none();
-    let is_bare = |head: Head| head.kind.is_none() && head.items.is_none();
-    is_within && serde_json::from_str(text).is_ok_and(is_bare)
+    is_within && Head::of(text).is_some_and(|head| head.is_bare())
 }
 
 /// Tells whether a text has objects of a kind that is read.

@@ -401,15 +401,21 @@ impl InputReader<'_> {
         if text.trim().is_empty() {
             return Err("is empty".to_owned());
         }
-        if source.is_named
-            && let Some(own) = own_document(&text)
-        {
-            return Err(own);
-        }
         if let Some(node) = folder::node_of_aleph(&source.path) {
             return add_aleph(self.objects, node, text.as_bytes());
         }
+        let before = (self.objects.count, self.objects.foreign);
+        let says = |objects: &Cluster| objects.count - objects.foreign + objects.empty_lists;
+        let before_it = says(self.objects);
         let added = add_file(self.objects, &source.file, &text);
+        // Among objects it is one more of a kind that says nothing.
+        if source.is_named
+            && says(self.objects) == before_it
+            && let Some(own) = own_document(&text)
+        {
+            (self.objects.count, self.objects.foreign) = before;
+            return Err(own);
+        }
         added.map_err(|error| printable(&error))
     }
 }

@@ -39,7 +39,7 @@ pub struct Staged {
     /// The file that is read now.
     pub file: SourceFile,
     /// In the order in which they were read first.
-    pub objects: Vec<Staging>,
+    objects: Vec<Staging>,
     /// Questions that cannot be decided between two of the same name.
     pub conflicts: Vec<Unread>,
     pub clusters: Clusters,
@@ -48,6 +48,16 @@ pub struct Staged {
 }
 
 impl Staged {
+    /// The objects by group, kind, namespace and name, as API servers list them: whatever was read first.
+    pub fn in_order(&mut self) -> impl Iterator<Item = Staging> + use<> {
+        let mut objects: Vec<Option<Staging>> = std::mem::take(&mut self.objects)
+            .into_iter()
+            .map(Some)
+            .collect();
+        let places = std::mem::take(&mut self.places).into_values();
+        places.filter_map(move |place| objects.get_mut(place)?.take())
+    }
+
     /// Takes an object of a group and kind, unless a newer one of its name was read; returns whether it is
     /// the first, or the same once more. Sets of machines must not be mixed up.
     pub fn add(&mut self, (group, kind): (&str, &str), object: &Value) -> bool {
@@ -79,6 +89,12 @@ impl Staged {
             if self.conflicts.len() < MAX_NOT_UNDERSTOOD && !self.conflicts.contains(&unread) {
                 self.conflicts.push(unread);
             }
+        }
+        // What two files say otherwise of a set is unknown, whichever was read first.
+        if is_set && new.version.is_none() && old.version.is_none() {
+            let mut object = object.clone();
+            object.as_object_mut().map(|fields| fields.remove("spec"));
+            old.json = object.to_string();
         }
         if new.version > old.version {
             *old = new;

@@ -54,6 +54,11 @@ pub fn is_of_sets((group, kind): (&str, &str)) -> bool {
     kind.is_empty() || row(group, kind).is_some_and(|row| row.is_set)
 }
 
+/// Tells whether a kind of this name makes sets in some group.
+pub fn is_name_of_set(kind: &str) -> bool {
+    KINDS.iter().any(|row| row.is_set && row.kind == kind)
+}
+
 /// Tells whether a kind that is not understood may make nodes, by its group: one of [`MAKERS`], or
 /// one of a provider of Karpenter's (`karpenter.azure.com`).
 pub fn is_unknown_maker(group: &str, kind: &str) -> bool {
