@@ -73,7 +73,7 @@ pub struct Cluster {
     pub machine_sets: Vec<MachineSet>,
     pub control_planes: Vec<MachineSet>,
     pub cluster_api_sets: Vec<MachineSet>,
-    /// Sets of Windows machines: they have no boot image of ours.
+    /// MachineSets of the Machine API that are labelled for Windows: they have no boot image of ours.
     pub windows_sets: Vec<MachineSet>,
     /// Of both APIs, and Karpenter's NodeClaims.
     pub machines: Vec<Machine>,

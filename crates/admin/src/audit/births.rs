@@ -57,9 +57,13 @@ pub(crate) fn births(
     for node in &objects.nodes {
         let image = sets.birth_of(node);
         let pool = node.pool.as_deref().filter(|_| node.node_pool.is_none());
+        let spec = sets.spec_of(node);
+        let own = node.machine();
+        let asked_for = spec.as_ref().and_then(|spec| spec.secure_boot);
         let machine = BornWith {
-            fips: (pool.and_then(|pool| objects.fips.of(pool))).or(node.machine().fips),
-            ..node.machine()
+            secure_boot: own.secure_boot.or(asked_for),
+            fips: (pool.and_then(|pool| objects.fips.of(pool))).or(own.fips),
+            ..own
         };
         let judge = |version: Option<&ImageVersion>| {
             update_issues(
@@ -72,7 +76,6 @@ pub(crate) fn births(
                 },
             )
         };
-        let spec = sets.spec_of(node);
         let of_cpu = cpu::at_update(node, spec.as_ref(), &meant, objects);
         let of_cpu = of_cpu.map_or_else(|why| Some(Some(why)), |has| has.then_some(None));
         let of_cpu = of_cpu

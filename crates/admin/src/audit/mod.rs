@@ -82,7 +82,7 @@ pub(crate) fn audit(
     let (policy_differs_from_operator, doubt) = valid(policy_input)
         .map(|policy| operator::differences(objects, policy, release))
         .unwrap_or_default();
-    let mut warnings = warnings(objects, policy_input);
+    let mut warnings = warnings(&lookup, policy_input);
     warnings.extend(doubt);
     warnings.extend(operator::stream_note(objects, image.as_ref(), release));
     warnings.extend(value::blocks(objects, &sets).map(|blocks| blocks.says()));
@@ -258,7 +258,8 @@ fn oldest_and_cluster(
 }
 
 /// Parts of the policy that are ignored, and what was read and does not count.
-fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
+fn warnings(lookup: &Lookup<'_>, policy: &PolicyInput) -> Vec<String> {
+    let objects = lookup.objects;
     let ignored = valid(policy)
         .into_iter()
         .flat_map(|policy| &policy.warnings);
@@ -282,17 +283,19 @@ fn warnings(objects: &Objects, policy: &PolicyInput) -> Vec<String> {
         .chain(operator)
         .chain(newer)
         .chain(operator::complaints(&objects.operators))
-        .chain(left_out(objects))
+        .chain(left_out(lookup))
         .collect()
 }
 
 /// Objects that were read and do not count.
-fn left_out(objects: &Objects) -> Vec<String> {
+fn left_out(lookup: &Lookup<'_>) -> Vec<String> {
+    let objects = lookup.objects;
+    let sets = objects.windows_sets.iter();
+    let sets = sets.filter(|set| lookup.is_of_windows(set)).count();
     let nodes = |is: fn(&&Node) -> bool| objects.other_nodes.iter().filter(is).count();
     let counts = [
         (
-            objects.windows_sets.len()
-                + (objects.node_pools.iter().filter(|pool| pool.is_windows)).count(),
+            sets + (objects.node_pools.iter().filter(|pool| pool.is_windows)).count(),
             [
                 "set of Windows machines is left out: it has no boot image of the cluster's",
                 "sets of Windows machines are left out: they have no boot image of the cluster's",

@@ -214,12 +214,12 @@ fn a_field_of_another_type_is_named() {
         unread,
         [
             format!(
-                "MachineSet openshift-machine-api/{}: spec.replicas is not a number, status is not an object: what it says is not understood",
-                names[1]
-            ),
-            format!(
                 "Node {}: metadata.labels is not an object: what it says is not understood",
                 names[2]
+            ),
+            format!(
+                "MachineSet openshift-machine-api/{}: spec.replicas is not a number, status is not an object: what it says is not understood",
+                names[1]
             ),
         ]
     );

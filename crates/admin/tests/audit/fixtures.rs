@@ -251,7 +251,7 @@ fn the_first_that_says_a_version_wins() {
     for (image, kinds, by, version) in [
         (NAMED, all, "ConfigMap", "9.4.20250101-0"),
         (NAMED, claims, "Published", "416.94.202406251923-0"),
-        (copy, all, "ImageName", "416.94.202406251923-0"),
+        (copy, all, "Node", "418.94.202501221327-0"),
         (golden, all, "Node", "418.94.202501221327-0"),
         (golden, &["BootImageReport", "ConfigMap"], "Report", ""),
     ] {

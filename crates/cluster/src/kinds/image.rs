@@ -36,6 +36,8 @@ pub struct Image {
     pub instance_architecture: Option<&'static str>,
     /// The level of its machines' CPU, by the kind of instance.
     pub instance_cpu: Option<&'static str>,
+    /// Secure Boot, where the spec says it.
+    pub secure_boot: Option<bool>,
     /// The cluster's release brings the image (bare metal, `install_coreos`).
     pub is_of_release: bool,
     /// Reason why it does not tell a version.
@@ -53,6 +55,14 @@ pub enum WhyNot {
     Arn,
     NoText,
     FieldAbsent,
+    /// A field of the Cluster API names it that is not read.
+    FieldNotUnderstood,
+    /// Its name is given by somebody else than Red Hat or the cluster's owner.
+    Foreign,
+    /// A family chooses the image.
+    Family,
+    /// The template is labelled for Windows, and the image is one of CoreOS.
+    LabelledWindows,
     /// The template names none.
     NoImage,
     TemplateUnread,
@@ -77,6 +87,11 @@ pub enum WhyNot {
 }
 
 impl WhyNot {
+    /// Tells whether the image's name says nothing of it.
+    pub fn is_of_name(self) -> bool {
+        matches!(self, Self::Foreign | Self::Family)
+    }
+
     /// Tells whether what would say it was not read.
     pub fn is_unread(self) -> bool {
         matches!(
@@ -123,7 +138,9 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
             ..Image::default()
         };
     };
-    let (field, written) = audit_row(platform).read(kind, spec);
+    let row = audit_row(platform);
+    let (field, written) = row.read(kind, spec);
+    let not_understood = row.not_understood(kind, spec).filter(|_| written.is_none());
     let value = written.as_deref().map(shown);
     let offer = (platform == Platform::Azure).then(|| azure_offer(value.as_deref()));
     let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
@@ -132,23 +149,81 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
     Image {
         platform: Some(platform),
         region: first(&["/placement/region", "/region", "/location"]),
-        field: Some(field),
+        field: not_understood.clone().or(Some(field)),
+        secure_boot: secure_boot(platform, spec),
         instance_architecture: instance_architecture(platform, spec),
         instance_cpu: instance_cpu(platform, spec),
         offer: offer.flatten(),
         is_of_release: value.is_none()
             && str_at(spec, "/customDeploy/method") == Some(INSTALL_COREOS),
-        why_not: value.is_none().then_some(match site.chooser {
-            Some("ami.filters") => WhyNot::Filter,
-            Some(_) => WhyNot::Arn,
-            None if audit_row(platform).is_unfit(kind, spec) => WhyNot::NoText,
-            None => WhyNot::FieldAbsent,
-        }),
+        why_not: match (&value, site.chooser) {
+            (Some(image), _) => nameless(platform, image, spec),
+            (None, Some("ami.filters")) => Some(WhyNot::Filter),
+            (None, Some(_)) => Some(WhyNot::Arn),
+            (None, None) if row.is_unfit(kind, spec) => Some(WhyNot::NoText),
+            (None, None) if not_understood.is_some() => Some(WhyNot::FieldNotUnderstood),
+            (None, None) => Some(WhyNot::FieldAbsent),
+        },
         site,
         value,
         pool: user_data(spec).and_then(|secret| pool(&secret)),
         architecture: None,
         stream: None,
+    }
+}
+
+/// Projects of GCP whose images are published.
+const PUBLISHERS: [&str; 3] = [
+    "rhcos-cloud",
+    "redhat-marketplace-public",
+    "fedora-coreos-cloud",
+];
+
+/// Publishers of the images of CoreOS in Azure's marketplace.
+const AZURE_PUBLISHERS: [&str; 3] = [FREE_PUBLISHER, "redhat", "redhat-limited"];
+
+/// Reason why the name of an image says nothing of it: whoever publishes it calls it as they like, or a family of GCP
+/// chooses it. Red Hat's projects and publishers say what they name, and so does the machine's own project.
+fn nameless(platform: Platform, image: &str, spec: &Value) -> Option<WhyNot> {
+    let is_foreign = match platform {
+        Platform::Gcp if image.contains("/family/") => return Some(WhyNot::Family),
+        Platform::Gcp => {
+            let project = image.split_once("projects/")?.1.split('/').next()?;
+            let mut own = ["/projectID", "/project"].into_iter();
+            !PUBLISHERS.contains(&project) && own.all(|path| str_at(spec, path) != Some(project))
+        }
+        Platform::Azure => {
+            let mut parts = image.split(':').map(str::to_ascii_lowercase);
+            let publisher = parts.next().filter(|publisher| !publisher.is_empty())?;
+            parts.count() == 3 && !AZURE_PUBLISHERS.contains(&&*publisher)
+        }
+        _ => false,
+    };
+    is_foreign.then_some(WhyNot::Foreign)
+}
+
+/// Secure Boot, as a spec asks for it: openshift/api `GCPShieldedInstanceConfig`, `UEFISettings` of Azure and
+/// Nutanix's `bootType`; the Azure provider of the Cluster API. What a spec leaves out is the cloud's own choice.
+fn secure_boot(platform: Platform, spec: &Value) -> Option<bool> {
+    let says = match platform {
+        Platform::Gcp => str_at(spec, "/shieldedInstanceConfig/secureBoot"),
+        Platform::Azure => ["trustedLaunch", "confidentialVM"].iter().find_map(|kind| {
+            str_at(
+                spec,
+                &format!("/securityProfile/settings/{kind}/uefiSettings/secureBoot"),
+            )
+        }),
+        Platform::Nutanix => str_at(spec, "/bootType"),
+        _ => None,
+    };
+    let enabled = "/securityProfile/uefiSettings/secureBootEnabled";
+    match says {
+        Some("Enabled" | "SecureBoot") => Some(true),
+        Some("Disabled" | "UEFI" | "Legacy") => Some(false),
+        _ => spec
+            .pointer(enabled)
+            .and_then(Value::as_bool)
+            .filter(|_| platform == Platform::Azure),
     }
 }
 

@@ -47,17 +47,20 @@ pub fn keep(
         ("", "Node") => read(object, |node| all.add_node(node)),
         ("", "Pod") => pod(all, object),
         ("" | EVENTS, "Event") => event(all, object),
-        (MACHINE_API, "MachineSet") => set(all, object, |all| &mut all.machine_sets),
-        (MACHINE_API, "ControlPlaneMachineSet") => set(all, object, |all| &mut all.control_planes),
-        (CLUSTER_API, "MachineSet") => set(all, object, |all| &mut all.cluster_api_sets),
-        (CLUSTER_API, "MachineDeployment") => set(all, object, |all| &mut all.deployments),
+        (MACHINE_API, "MachineSet") => read(object, |set: MachineSet| match set.is_windows {
+            true => all.windows_sets.push(set),
+            false => all.machine_sets.push(set),
+        }),
+        (MACHINE_API, "ControlPlaneMachineSet") => push(&mut all.control_planes, object),
+        (CLUSTER_API, "MachineSet") => push(&mut all.cluster_api_sets, object),
+        (CLUSTER_API, "MachineDeployment") => push(&mut all.deployments, object),
         (CLUSTER_API, "Cluster") => read(object, |of: ClusterObject| {
             let Metadata {
                 namespace, name, ..
             } = of.metadata;
             all.clusters.insert((namespace, name), of.is_paused);
         }),
-        (CLUSTER_API, "MachinePool") => set(all, object, |all| &mut all.machine_pools),
+        (CLUSTER_API, "MachinePool") => push(&mut all.machine_pools, object),
         (MACHINE_API | CLUSTER_API, "Machine") => read(object, |machine| {
             add_machine(all, Machine { group, ..machine })
         }),
@@ -111,20 +114,6 @@ fn add_machine(all: &mut Cluster, mut machine: Machine) {
     } else {
         all.machines.push(machine);
     }
-}
-
-fn set(
-    all: &mut Cluster,
-    object: &Value,
-    list: fn(&mut Cluster) -> &mut Vec<MachineSet>,
-) -> Vec<String> {
-    read(object, |set: MachineSet| {
-        let list = match set.is_windows {
-            true => &mut all.windows_sets,
-            false => list(all),
-        };
-        list.push(set);
-    })
 }
 
 /// Any user may create a report in another namespace.

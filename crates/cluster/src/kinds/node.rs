@@ -5,6 +5,7 @@ use super::names::ips;
 use super::readers::{architecture, is_windows};
 use crate::lenient::{self, Raw, is_there, message, message_if_any};
 use crate::moment::Moment;
+use crate::text::label_value;
 use crate::verdict::Machine as BornWith;
 use crate::version::ImageVersion;
 use serde::Deserialize;
@@ -22,6 +23,8 @@ pub struct Node {
     pub metadata: Metadata,
     /// Version that it says it was installed from.
     pub version: Option<ImageVersion>,
+    /// The versions by its label and by its annotation, where these differ: then it says none.
+    pub says_two: Option<Box<[String; 2]>>,
     pub node_pool: Option<String>,
     /// The NodePool of Karpenter's that it is of.
     pub karpenter_pool: Option<String>,
@@ -169,10 +172,14 @@ impl From<NodeObject> for Node {
         // The label may have had to be cut; the verdict beside it has the whole version.
         let Verdict { version, machine } = (serde_json::from_str::<Value>(&object.verdict.0))
             .map_or_else(|_| Verdict::default(), |verdict| lenient::known(&verdict));
+        let both = object.label.clone().zip(version.clone());
+        let says_two = both.filter(|(label, version)| label_value(version) != *label);
         let label = object.label.filter(|label| label != "unknown");
+        let version = version.or(label).filter(|_| says_two.is_none());
         let conditions = object.conditions;
         Self {
-            version: (version.or(label)).map(|version| ImageVersion::parse(&version)),
+            version: version.map(|version| ImageVersion::parse(&version)),
+            says_two: says_two.map(|(label, version)| Box::new([label, version])),
             node_pool: object.node_pool,
             karpenter_pool: object.karpenter_pool,
             pool: pool_of_config(&object.config).or_else(of_role),

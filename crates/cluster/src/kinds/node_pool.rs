@@ -53,9 +53,6 @@ pub struct NodePool {
     /// The ConfigMaps of `spec.config`.
     #[serde(rename = "spec.config", deserialize_with = "names")]
     pub config: Vec<String>,
-    /// The stream of its nodes now: its name, or an object that has it.
-    #[serde(rename = "status.osImageStream.name|status.osImageStream")]
-    pub stream: Option<String>,
     /// `Replace` or `InPlace`.
     #[serde(rename = "spec.management.upgradeType")]
     pub upgrade: Option<String>,
@@ -71,7 +68,8 @@ pub struct NodePool {
 pub struct NodePoolImage {
     pub platform: Platform,
     pub field: String,
-    pub value: String,
+    /// Absent where it is named by half, or otherwise than is read.
+    pub value: Option<String>,
 }
 
 fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
@@ -82,7 +80,23 @@ fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error>
 fn image<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NodePoolImage>, D::Error> {
     let Raw(platforms) = Raw::<Value>::deserialize(deserializer)?;
     let image = |platform| {
-        let (field, value) = first(audit_row(platform).node_pool, &platforms)?;
+        let (field, value) = first(audit_row(platform).node_pool, &platforms).unzip();
+        let half = || match platform {
+            Platform::PowerVs => platforms
+                .pointer("/powervs/image")?
+                .is_object()
+                .then_some("powervs.image"),
+            Platform::Azure => {
+                let image = platforms
+                    .pointer("/azure/image")
+                    .filter(|image| image.is_object())?;
+                // It may say the generation alone.
+                let is_of_release = image.get("azureMarketplace").is_some_and(Value::is_object);
+                (!is_of_release).then_some("azure.image")
+            }
+            _ => None,
+        };
+        let field = field.or_else(|| half().map(str::to_owned))?;
         Some(NodePoolImage {
             platform,
             field: format!("spec.platform.{field}"),

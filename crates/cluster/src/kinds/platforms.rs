@@ -137,6 +137,7 @@ const LIBVIRT: AuditRow = AuditRow {
 const METAL: AuditRow = AuditRow {
     provider_spec: &[Text("image.url")],
     machine: &[Text("image.url")],
+    scope: scope::metal,
     ..ROW
 };
 
@@ -205,6 +206,30 @@ impl AuditRow {
     /// Tells whether a field of the image is there, and is no text.
     pub fn is_unfit(&self, kind: &str, spec: &Value) -> bool {
         self.fields(kind).iter().any(|field| field.is_unfit(spec))
+    }
+
+    /// The field of a machine of the Cluster API that names an image otherwise than is read, such as a gallery's or a
+    /// lookup's.
+    pub fn not_understood(&self, kind: &str, spec: &Value) -> Option<String> {
+        fn leaf(name: &str, value: &Value) -> Option<String> {
+            match value {
+                Value::Null => None,
+                Value::String(text) => (!text.is_empty()).then(|| shown(name)),
+                Value::Object(fields) => fields
+                    .iter()
+                    .find_map(|(inner, value)| leaf(&format!("{name}.{inner}"), value)),
+                _ => Some(shown(name)),
+            }
+        }
+        let is_image = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            ["image", "ami", "template", "catalogoffering"]
+                .iter()
+                .any(|word| name.starts_with(word) || name.ends_with(word) && *word != "ami")
+        };
+        let fields = spec.as_object().filter(|_| !kind.contains("Provider"))?;
+        let mut named = fields.iter().filter(|(name, _)| is_image(name));
+        named.find_map(|(name, value)| leaf(name, value))
     }
 
     /// `AWSMachineProviderConfig`, `GCPMachineProviderSpec`; else a machine of the Cluster API.

@@ -25,6 +25,12 @@ pub fn of_every_site(_: &str, _: &Value) -> Vec<Option<String>> {
     Vec::new()
 }
 
+/// A URL may have another image by now: a checksum says which, if it is none of a URL's.
+pub fn metal(_: &str, spec: &Value) -> Vec<Option<String>> {
+    let checksum = first(spec, &["/image/checksum"]);
+    vec![checksum.filter(|checksum| !checksum.contains("://"))]
+}
+
 pub fn vsphere(_: &str, spec: &Value) -> Vec<Option<String>> {
     vec![
         first(spec, &["/workspace/server", "/server"]),

@@ -2,7 +2,7 @@
 //! (pure).
 
 use super::decode::{date, number, scheme_only};
-use super::{ImageVersion, OcpMinor, Release, Scheme};
+use super::{ImageVersion, OcpMinor, Release, RhelVersion, Scheme};
 
 /// Their names in files on the mirror.
 const ARCHITECTURES: [&str; 4] = ["x86_64", "aarch64", "ppc64le", "s390x"];
@@ -68,8 +68,8 @@ fn whole(name: &str) -> Vec<ImageVersion> {
 /// The version of an Azure URN. `412.86.20230503` stands for `412.86.202305030036-0`,
 /// `9.6.20251015` for `9.6.20251015-0`, without time of day and build number; some have two more
 /// digits of Azure's own after the date. `4.18.2025031114` is OCP 4.18, and so is what
-/// `419.6.20250523` says: OCP 4.19, its RHEL major left out (openshift/installer,
-/// `data/data/coreos/marketplace`).
+/// `419.6.20250523` says: OCP 4.19, the major of its RHEL left out, which is 9 from 4.13 on
+/// (openshift/installer, `data/data/coreos/marketplace`; its 9.6.20250523-0 is of that day).
 fn azure_urn(text: &str) -> Option<ImageVersion> {
     let (front, stamp) = text.rsplit_once('.')?;
     let day = stamp.get(..8).filter(|_| matches!(stamp.len(), 8 | 10))?;
@@ -79,8 +79,16 @@ fn azure_urn(text: &str) -> Option<ImageVersion> {
     with_day(text, front, day).or_else(|| {
         let (ocp, minor) = front.strip_prefix('4')?.split_once('.')?;
         // With its major it would have been read above.
-        number::<u8>(minor).filter(|_| ocp.len() == 2 && minor.len() == 1)?;
-        with_release(text, 4, ocp, day)
+        let minor = number(minor).filter(|_| ocp.len() == 2 && minor.len() == 1)?;
+        let version = with_release(text, 4, ocp, day)?;
+        let is_of_9 = version.ocp.is_some_and(|ocp| ocp.minor >= 13);
+        Some(ImageVersion {
+            rhel: is_of_9.then_some(RhelVersion {
+                major: 9,
+                minor: Some(minor),
+            }),
+            ..version
+        })
     })
 }
 
@@ -227,7 +235,7 @@ mod tests {
             ),
             (
                 "azureopenshift:aro4:aro_419:419.6.20250523",
-                Some("419.6.20250523 4.19 - 2025-05-23"),
+                Some("419.6.20250523 4.19 9.6 2025-05-23"),
             ),
             (
                 "RHEL-9.4-RHCOS-9.6_HVM_GA-20260210-x86_64-0-59ead7de-2540-4653-a8b0-fa7926d5c845",

@@ -78,8 +78,6 @@ pub(crate) struct Set {
     pub(crate) pinned: Option<String>,
     /// A node pool's config asks for runc; `None` where not all of it was read.
     pub(crate) runc: Option<bool>,
-    /// A node pool's stream by its own status.
-    pub(crate) stream_now: Option<String>,
     /// The Machine Config Operator is kept from it by something about the set.
     pub(crate) is_left_alone: bool,
     /// It makes no Machine until it is activated.
@@ -101,6 +99,8 @@ pub(crate) struct Set {
     pub(crate) is_published: bool,
     /// Number of joined nodes that are made from its image.
     pub(crate) joined: usize,
+    /// The region of the image that it names, where the next machine is made in another.
+    pub(crate) other_region: Option<String>,
     /// Region and architecture of the cluster's own image that it names.
     pub(crate) elsewhere: Option<String>,
     /// The Machine Config Operator converts its user data once it keeps the image.

@@ -29,6 +29,7 @@ impl Set {
     /// Adds what is known of its image.
     pub(crate) fn known_by(mut self, lookup: &Lookup<'_>) -> Self {
         self.joined = lookup.joined_from(&self.image);
+        self.other_region = lookup.other_region(&self.image);
         self.elsewhere = lookup.elsewhere(&self.image);
         if !swapped::add(&mut self, lookup) {
             self.known = lookup.image_version(&self.image, &mut self.notes);
@@ -72,6 +73,13 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
     let of_kind = |kind, path| move |set| machine_set(lookup, set, kind, path);
     let sets = objects.machine_sets.iter().filter(|set| !is_mirror(set));
     all.extend(sets.map(of_kind(SetKind::MachineSet, Place::MachineSet)));
+    let labelled = objects.windows_sets.iter();
+    let labelled = labelled.filter(|set| !lookup.is_of_windows(set));
+    let labelled = labelled.map(of_kind(SetKind::MachineSet, Place::MachineSet));
+    all.extend(labelled.map(|mut set| {
+        (set.known, set.image.why_not) = (None, Some(WhyNot::LabelledWindows));
+        set
+    }));
     let is_mirrored = |set: &&MachineSet| {
         set.metadata.namespace == MIRRORS && by_machine_api.contains(&set.metadata.name)
     };
@@ -376,13 +384,11 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
         notes: note.into_iter().chain(pool.says()).collect(),
         image: Image {
             architecture: pool.architecture.clone(),
-            stream: pool.stream.clone(),
             ..image
         },
         release: pool.release.clone(),
         pinned: pool.pinned.clone(),
         runc: asks_for_runc(objects, pool),
-        stream_now: pool.stream.clone(),
         release_platform: platform.and_then(platform_id),
         has_release_image: !matches!(platform, Some("Agent" | "None") | None),
         upgrade: pool.upgrade.clone(),
@@ -420,7 +426,8 @@ fn node_pool_image(objects: &Objects, pool: &NodePool) -> Image {
         (Some(named), _) => Image {
             platform: Some(named.platform),
             field: Some(named.field.clone()),
-            value: Some(named.value.clone()),
+            value: named.value.clone(),
+            why_not: (named.value.is_none()).then_some(WhyNot::FieldNotUnderstood),
             ..Image::default()
         },
         // What to change is the release, whatever the template then says.

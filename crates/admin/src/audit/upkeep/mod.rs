@@ -300,23 +300,29 @@ pub(crate) fn at_release(mut set: Set, release: Option<&str>) -> Set {
         set.image.stream.clone_from(&set.pinned);
         return set;
     }
-    let Some(release) = parsed(release).filter(|release| release.minor.major >= 5) else {
+    let Some(release) = parsed(release).filter(|release| release.minor >= STREAMS) else {
         return set;
     };
+    if release.minor.major < 5 {
+        set.image.stream = Some(KEPT.to_owned());
+        return set;
+    }
     let own = parsed(set.release.as_deref());
     let is_now = own.is_some_and(|own| own.minor == release.minor);
-    // Its own status counts more than a rule.
-    let stream = match (set.stream_now.clone().filter(|_| is_now), set.runc) {
-        (Some(now), _) => Some(now),
-        (None, Some(true)) => Some(KEPT.to_owned()),
-        (None, Some(false)) => Some(OF_NODE_POOLS.to_owned()),
-        (None, None) => None,
-    };
+    // Its status keeps what most nodes had last (openshift/hypershift #9372).
+    let stream = set.runc.map(|runc| if runc { KEPT } else { OF_NODE_POOLS });
+    let stream = stream.map(str::to_owned);
     let note = unpinned(stream.as_deref(), set.runc, is_now);
     set.notes.push(note);
     set.image.stream = stream;
     set
 }
+
+/// The first release of several streams.
+const STREAMS: OcpMinor = OcpMinor {
+    major: 4,
+    minor: 22,
+};
 
 /// Note on the stream of a NodePool that is pinned to none (openshift/hypershift `osstream.go`,
 /// `usesRuncRuntime`; the API refuses rhel-10 to rhel-9).

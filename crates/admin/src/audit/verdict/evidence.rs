@@ -1,7 +1,7 @@
 //! The verdict on what is known of an image (pure). Its words are about the cluster's objects; a node's own are
 //! about its files. A rule that only the node can evaluate leaves it open.
 
-use crate::audit::cluster::image::Image;
+use crate::audit::cluster::image::{Image, WhyNot};
 use crate::audit::cluster::target::is_okd;
 use crate::audit::results::set::{Estimate, KnownBy, RefusedWindow, SetKind};
 use crate::audit::rows::set::{RELEASE_IMAGE, Set};
@@ -73,7 +73,10 @@ pub(crate) fn by_what_is_known(
         let claim = claim.and_then(|known| Some(&*known.claim.as_ref()?.says));
         let why = claim.or(judge.image.why_not.map(words));
         let why = why.unwrap_or_else(|| in_no_list(judge.image));
-        verdict.message = format!("the version is unknown: {why}");
+        let is_in_field = judge.image.why_not == Some(WhyNot::FieldNotUnderstood);
+        let field = judge.image.field.as_ref().filter(|_| is_in_field);
+        let field = field.map_or_else(String::new, |field| format!(": {field}"));
+        verdict.message = format!("the version is unknown: {why}{field}");
     }
     if let Some(family) = known.and_then(|known| of_okd(&known.version, judge.release))
         && verdict.verdict != Outcome::Refused

@@ -58,6 +58,7 @@ impl<'a> Judge<'a> {
             machine: Machine {
                 architecture: self.image.architecture.clone(),
                 fips: self.fips,
+                secure_boot: self.image.secure_boot,
                 cpu: cpu::for_limits(self.image, self.policy).map(str::to_owned),
                 ..Machine::default()
             },

@@ -41,7 +41,7 @@ pub(crate) fn judge(
     let judged = with_release(explained(judged, &set.at), &set, judge);
     let missing_limit = missing_limit(&judged.verdict, judge);
     let (judged, is_unreadable) = with_user_data(judged, &set);
-    let judged = with_cpu(judged, &set);
+    let judged = with_region(with_cpu(judged, &set), &set);
     let remedy = match (&missing_limit, &set.stub) {
         (_, Some(stub)) if is_unreadable && stub.is_of_spec_2() => {
             Remedy::elsewhere(stub.conversion())
@@ -140,11 +140,35 @@ fn with_cpu(judged: Judged, set: &Set) -> Judged {
     Judged { verdict, ..judged }
 }
 
+/// Adds that no machine can be made: an AMI is there in its own region alone.
+fn with_region(judged: Judged, set: &Set) -> Judged {
+    let there = set
+        .other_region
+        .as_ref()
+        .filter(|_| judged.version.is_some());
+    let Some((own, wanted)) = there.zip(set.image.region.as_ref()) else {
+        return judged;
+    };
+    let why = format!(
+        "the AMI is of {own}, and the next machine is made in {wanted}, where it is not there"
+    );
+    if judged.verdict.verdict == Outcome::Refused {
+        return Judged {
+            note: Some(why),
+            ..judged
+        };
+    }
+    let message = format!("no machine is made from it: {why}");
+    let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
+    Judged { verdict, ..judged }
+}
+
 /// Tells whether there is something to change: also where nothing refuses an image, and the cluster
 /// has a newer one.
 fn needs_remedy(judged: &Judged, set: &Set, own: &[&OwnImage]) -> bool {
     match (judged.verdict.verdict, &judged.version) {
         (Outcome::Refused, _) => true,
+        _ if set.other_region.is_some() => true,
         // What a filter chooses nobody can know beforehand.
         (_, None) => set.image.site.chooser.is_some(),
         (outcome, Some(version)) => outcome == Outcome::Undetermined && is_behind(version, own),

@@ -6,6 +6,7 @@
 
 use crate::audit::cluster::image::{Image, named_architecture};
 use crate::audit::cluster::machine::Machine;
+use crate::audit::cluster::machine_set::MachineSet;
 use crate::audit::cluster::node::Node;
 use crate::audit::cluster::report::Report;
 use crate::audit::cluster::site::Site;
@@ -146,6 +147,12 @@ impl<'a> Lookup<'a> {
             .or_else(|| by_published(image, notes))
             .or_else(|| self.by_streams(image))
             .or_else(|| by_name(image))
+    }
+
+    /// Tells whether the image of a set that is labelled for Windows is not known as one of CoreOS.
+    pub(crate) fn is_of_windows(&self, set: &MachineSet) -> bool {
+        let image = self.objects.image_of(&set.metadata, &set.source);
+        self.listed(&image, &mut Vec::new()).is_none()
     }
 
     /// The Nodes that alone would say an image's version, and were not read, though Machines name them. Where the
@@ -347,7 +354,10 @@ impl<'a> Lookup<'a> {
 
     fn by_config_map(&self, image: &Image) -> Option<KnownVersion> {
         let value = image.value.as_deref()?;
-        let own = self.own_images(image).find(|own| own.is_named_by(value))?;
+        let elsewhere = |own: &&OwnImage| image.is_of_architecture(&own.architecture);
+        let mut own = self.own_images(image);
+        let own = own.find(|own| own.is_named_by(value));
+        let own = own.or_else(|| self.named_as(image).filter(elsewhere))?;
         Some(KnownVersion::new(
             own.version(),
             KnownBy::ConfigMap,
@@ -374,6 +384,14 @@ impl<'a> Lookup<'a> {
     /// machine's.
     pub(crate) fn elsewhere(&self, image: &Image) -> Option<String> {
         self.named_as(image).map(OwnImage::place)
+    }
+
+    /// The region of the image that the field names, where the next machine is made in another: each AMI is of one.
+    pub(crate) fn other_region(&self, image: &Image) -> Option<String> {
+        let own = self.named_as(image).and_then(|own| own.region.clone());
+        let own = own.or_else(|| published::region_of(image))?;
+        let is_other = image.region.as_ref().is_some_and(|wanted| *wanted != own);
+        is_other.then_some(own)
     }
 
     /// The cluster's own image that the field names, of whatever region and architecture.

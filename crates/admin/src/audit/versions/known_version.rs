@@ -55,7 +55,13 @@ pub(crate) fn by_newest_node<'a>(
     nodes: impl Iterator<Item = &'a Node>,
     notes: &mut Vec<String>,
 ) -> Option<KnownVersion> {
+    let nodes: Vec<&Node> = nodes.collect();
+    let newest = nodes.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
+    if let Some(torn) = newest.and_then(|newest| torn(objects, newest)) {
+        return Some(torn);
+    }
     let mut labelled: Vec<_> = nodes
+        .into_iter()
         .filter_map(|node| Some((node, objects.version_of(node)?)))
         .collect();
     labelled.sort_by(|(a, _), (b, _)| a.age().cmp(&b.age()));
@@ -87,6 +93,26 @@ pub(crate) fn by_newest_node<'a>(
     Some(KnownVersion {
         claim,
         ..KnownVersion::new(version, by, from)
+    })
+}
+
+/// The claim of a node whose label says another version than its annotation.
+fn torn(objects: &Objects, node: &Node) -> Option<KnownVersion> {
+    let [label, annotation] = node.says_two.as_deref()?;
+    if objects.version_of(node).is_some() {
+        return None;
+    }
+    let name = &node.metadata.name;
+    let says = format!("Node {name} says {label} by its label, and {annotation} by its annotation");
+    let claim = Claim {
+        says,
+        may_be_newer: true,
+        lacks_node: false,
+    };
+    let version = ImageVersion::parse(annotation);
+    Some(KnownVersion {
+        claim: Some(claim),
+        ..KnownVersion::new(version, KnownBy::Node, format!("Node {name}"))
     })
 }
 

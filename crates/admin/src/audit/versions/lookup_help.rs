@@ -73,6 +73,9 @@ const UNREAD: &str =
     "the script of `oc skewguard audit --print-commands` gathers what was not read (--from)";
 const UNNAMED: &str = "no object of the cluster says it: ask whoever chose the image";
 
+const LABELLED: &str =
+    "take the label off its template, or give it an image of Windows: then it is left out";
+
 /// Help where the release is unknown.
 pub(crate) const NAME_RELEASE: &str = "name the cluster's release (--target), or its ClusterVersion: what `oc get clusterversion -o json` prints (--from)";
 
@@ -84,6 +87,9 @@ pub(crate) fn lookup_help(
 ) -> LookupHelp {
     if set.kind == SetKind::NodePool {
         return HOSTED.into();
+    }
+    if set.image.why_not == Some(WhyNot::LabelledWindows) {
+        return LABELLED.into();
     }
     if set.is_swapped {
         return HELP.into();

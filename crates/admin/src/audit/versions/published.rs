@@ -1,6 +1,6 @@
 //! Versions by what was published, and by names of images (pure).
 
-use crate::audit::cluster::image::Image;
+use crate::audit::cluster::image::{Image, WhyNot};
 use crate::audit::cluster::stream::{OwnImage, PUBLISHED_BY_NAME};
 use crate::audit::results::set::KnownBy;
 use crate::audit::versions::known_version::KnownVersion;
@@ -12,6 +12,9 @@ use std::sync::LazyLock;
 
 /// An image that was published, of any release.
 pub(crate) fn by_published(image: &Image, notes: &mut Vec<String>) -> Option<KnownVersion> {
+    if image.why_not.is_some_and(WhyNot::is_of_name) {
+        return None;
+    }
     let found = PUBLISHED.find(image.value.as_deref()?)?;
     // An id may mean something else on another platform.
     let own = published_image(found, image.platform?)?;
@@ -29,28 +32,26 @@ pub(crate) fn architecture_of(image: &Image) -> Option<String> {
     Some(published_image(found, image.platform?)?.architecture)
 }
 
-/// Faults of the place of an image: AMIs are of one region, and each is of one
-/// architecture.
-fn misplaced(image: &Image, own: &OwnImage) -> Vec<String> {
-    let mut notes = Vec::new();
-    let regions = own.region.as_ref().zip(image.region.as_ref());
-    if let Some((own, wanted)) = regions.filter(|(own, wanted)| own != wanted) {
-        notes.push(format!(
-            "the image is of region {own}, and the next machine is made in {wanted}, where it is not there"
-        ));
-    }
+/// The region of a published image.
+pub(crate) fn region_of(image: &Image) -> Option<String> {
+    let found = PUBLISHED.find(image.value.as_deref()?)?;
+    published_image(found, image.platform?)?.region
+}
+
+/// Note on an image of another architecture.
+fn misplaced(image: &Image, own: &OwnImage) -> Option<String> {
     let wanted = image.architecture.as_ref();
-    if let Some(wanted) = wanted.filter(|wanted| **wanted != own.architecture) {
-        notes.push(format!(
-            "the image is of {}, and the next machine is one of {wanted}",
-            own.architecture
-        ));
-    }
-    notes
+    let wanted = wanted.filter(|wanted| **wanted != own.architecture)?;
+    let own = &own.architecture;
+    Some(format!(
+        "the image is of {own}, and the next machine is one of {wanted}"
+    ))
 }
 
 pub(crate) fn by_name(image: &Image) -> Option<KnownVersion> {
-    let mut version = ImageVersion::from_image_name(image.value.as_deref()?)?;
+    let says_nothing = image.why_not.is_some_and(WhyNot::is_of_name);
+    let name = image.value.as_deref().filter(|_| !says_nothing)?;
+    let mut version = ImageVersion::from_image_name(name)?;
     let mut from = "the image's name".to_owned();
     let is_rhcos = matches!(version.os_family(), None | Some(OsFamily::Rhcos));
     if let Some(ocp) = version.ocp.filter(|_| is_rhcos && version.rhel.is_none())

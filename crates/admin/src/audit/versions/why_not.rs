@@ -11,6 +11,16 @@ pub(crate) fn words(why: WhyNot) -> &'static str {
         WhyNot::Arn => "an ARN names the AMI (ami.arn)",
         WhyNot::NoText => "the field of its image is no text, or there are two",
         WhyNot::FieldAbsent => "the template does not name its image",
+        WhyNot::FieldNotUnderstood => "its image is named in a field that is not understood",
+        WhyNot::Foreign => {
+            "its name is given by another project or publisher, and no node made from it has a label"
+        }
+        WhyNot::Family => {
+            "a family chooses the image, and does not say which it is now; no node made from it has a label"
+        }
+        WhyNot::LabelledWindows => {
+            "the template's label says Windows (machine.openshift.io/os-id), and its image is one of CoreOS"
+        }
         WhyNot::NoImage => "the template names no image",
         WhyNot::TemplateUnread => "the infrastructure template that it refers to was not read",
         WhyNot::DomainUnread => "the template of its failure domain was not read",
