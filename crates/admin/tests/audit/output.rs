@@ -196,7 +196,7 @@ fn of_two_hundred_sets_no_refused_or_unknown_one_is_cut() {
     }
     let (out, err, exit) = audit_text(&whole.to_string(), &[]);
     assert_eq!((err.as_str(), exit), ("", Exit::Refused));
-    let first = "Not ready to enforce: 68 of 207 sets would be refused, 70 are not known.\nNext: ";
+    let first = "Not ready to enforce: 68 of 207 sets would be refused, 69 are not known, 1 is\nnot decided by the policy.\nNext: ";
     assert!(out.starts_with(first), "{out}");
     let rows = out.lines().filter(|line| line.contains("MachineSet/"));
     let begin = |word: &str| rows.clone().filter(|row| row.starts_with(word)).count();

@@ -270,8 +270,8 @@ fn an_image_of_another_place_is_noted() {
         json!({ "capacity.cluster-autoscaler.kubernetes.io/labels": "kubernetes.io/arch=arm64" });
     let (found, _) = audited([elsewhere, arm], &[]);
     assert_eq!(
-        set(&found, "s")["notes"][0],
-        "the image is of region us-east-2, and the next machine is made in eu-west-1, where it is not there"
+        set(&found, "s")["message"],
+        "no machine is made from it: the AMI is of us-east-2, and the next machine is made in eu-west-1, where it is not there"
     );
     assert_eq!(
         set(&found, "arm")["notes"][0],
