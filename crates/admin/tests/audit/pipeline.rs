@@ -374,7 +374,7 @@ fn sets_with_an_exception_do_not_count_until_it_runs_out() {
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let first = "Ready to enforce but for what is excepted: none of 7 sets would be refused, 4 are excepted. Next: ";
     assert!(plain.starts_with(first), "{text}");
-    let next = "Next: change the images of what is excepted, or leave its pools out of the policy: nodes and admission know no exceptions release";
+    let next = "Next: change the images of what is excepted, or leave its pools out of the policy: nodes and admission know no exceptions cluster";
     assert!(plain.contains(next), "{text}");
     assert_eq!(
         plain
