@@ -18,7 +18,7 @@ use crate::kinds::machine_configuration::{BootImageConditions, ClusterSkew, Mana
 use crate::kinds::machine_set::MachineSet;
 use crate::kinds::metadata::{Condition, Identity, Metadata};
 use crate::kinds::node::Node;
-use crate::kinds::node_pool::NodePool;
+use crate::kinds::node_pool::{HostedCluster, NodePool};
 use crate::kinds::others::Others;
 use crate::kinds::provisioning::Provisioning;
 use crate::kinds::report::Report;
@@ -84,6 +84,7 @@ pub struct Cluster {
     /// Images that the Cluster API makes machines from, by kind, namespace and name.
     pub infrastructure: BTreeMap<(String, String, String), Image>,
     pub node_pools: Vec<NodePool>,
+    pub hosted_clusters: Vec<HostedCluster>,
     /// MachineDeployments of the Cluster API.
     pub deployments: Vec<MachineSet>,
     /// MachinePools of the Cluster API.

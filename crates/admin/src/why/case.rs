@@ -8,13 +8,13 @@ use crate::audit::SetAudit;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::index::Aliases;
 use skewguard_cluster::kinds::agent::Agent;
-use skewguard_cluster::kinds::groups::{NODE_POOL, REQUEST};
+use skewguard_cluster::kinds::groups::{HOSTED_CLUSTER, NODE_POOL, REQUEST};
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::machine_set::MachineSet;
 use skewguard_cluster::kinds::metadata::{Condition, Metadata};
 use skewguard_cluster::kinds::node::Node;
-use skewguard_cluster::kinds::node_pool::NodePool;
+use skewguard_cluster::kinds::node_pool::{HostedCluster, NodePool};
 use skewguard_cluster::kinds::report::Report;
 use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::kinds::user_data::UserData;
@@ -32,6 +32,8 @@ pub(super) enum Subject<'a> {
     Set(&'static str, &'a MachineSet),
     /// A NodePool without Machines.
     NodePool(&'a NodePool),
+    /// A HostedCluster that cannot ask its cloud, and of which no Machine was read.
+    HostedCluster(&'a HostedCluster),
     /// A Node that no Machine, host or Agent stands for.
     Node(&'a Node),
 }
@@ -57,6 +59,7 @@ impl<'a> Subject<'a> {
             Self::Request(request) => (REQUEST, &request.metadata, &request.node),
             Self::Set(kind, set) => (kind, &set.metadata, ""),
             Self::NodePool(pool) => (NODE_POOL, &pool.metadata, ""),
+            Self::HostedCluster(cluster) => (HOSTED_CLUSTER, &cluster.metadata, ""),
             Self::Node(node) => ("Node", &node.metadata, ""),
         }
     }
@@ -95,9 +98,11 @@ impl<'a> Case<'a> {
             Subject::Machine(machine) => (Some(machine), index.links.host_of(machine), None),
             Subject::Host(host) => (None, Some(host), None),
             Subject::Agent(agent) => (None, None, Some(agent)),
-            Subject::Request(_) | Subject::Set(..) | Subject::NodePool(_) | Subject::Node(_) => {
-                (None, None, None)
-            }
+            Subject::Request(_)
+            | Subject::Set(..)
+            | Subject::NodePool(_)
+            | Subject::HostedCluster(_)
+            | Subject::Node(_) => (None, None, None),
         };
         let (_, metadata, node) = subject.head();
         // A host may have been inspected long before it was provisioned.

@@ -148,7 +148,14 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
 fn find(case: &mut Case<'_>) -> Finding {
     match case.subject {
         Subject::Set(_, set) => return case.set_without_machines(set),
-        Subject::NodePool(pool) => return case.node_pool_without_machines(pool),
+        Subject::NodePool(pool) => {
+            let finding = case.node_pool_without_machines(pool);
+            return case.beside_hosted_cluster(finding);
+        }
+        Subject::HostedCluster(_) => {
+            let finding = case.of_hosted_cloud();
+            return finding.unwrap_or_else(|| case.unknown());
+        }
         Subject::Machine(_)
         | Subject::Host(_)
         | Subject::Agent(_)
@@ -192,7 +199,10 @@ fn find(case: &mut Case<'_>) -> Finding {
         return finding;
     }
     match case.machine {
-        Some(machine) if machine.node_pool.is_some() => case.hosted(),
+        Some(machine) if machine.node_pool.is_some() => {
+            let finding = case.hosted();
+            case.beside_hosted_cluster(finding)
+        }
         Some(machine) if case.index.is_elsewhere(machine) => case.of_other_cluster(machine),
         Some(claim) if claim.group == KARPENTER => case.unregistered(claim),
         _ => of_logs(case, asked),

@@ -54,9 +54,11 @@ impl<'a> Case<'a> {
             Subject::Machine(machine) => self.machine_instance(machine),
             Subject::Host(host) => self.host_instance(host),
             Subject::Agent(agent) => self.agent_instance(agent),
-            Subject::Request(_) | Subject::Set(..) | Subject::NodePool(_) | Subject::Node(_) => {
-                Ok(String::new())
-            }
+            Subject::Request(_)
+            | Subject::Set(..)
+            | Subject::NodePool(_)
+            | Subject::HostedCluster(_)
+            | Subject::Node(_) => Ok(String::new()),
         }
     }
 
@@ -359,6 +361,9 @@ impl<'a> Case<'a> {
         let age = self.age();
         let age = age.map_or(String::new(), |age| format!(" after {}", span(age)));
         if by == By::State {
+            if let Some(finding) = self.of_hosted_cloud() {
+                return Err(finding);
+            }
             let says = match &*why {
                 "" => ", and no condition or Event that was read says why.".to_owned(),
                 state => format!(
@@ -442,6 +447,7 @@ impl<'a> Case<'a> {
             ));
         }
         let failure = Failure::of(machine, why);
+        self.see_hosted_cluster();
         let finding = Finding::new(
             Stage::Unknown,
             Cause::InstanceUnknown,

@@ -19,6 +19,7 @@ mod first_boot;
 mod ground;
 mod handshake;
 mod hosted;
+mod hosted_cluster;
 mod index;
 mod instance;
 mod log_report;

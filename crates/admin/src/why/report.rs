@@ -35,7 +35,7 @@ pub(crate) struct WhyReport {
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Explanation {
-    /// `Machine`, `BareMetalHost`, `NodeClaim`, `Agent`, `MachineSet`, `NodePool`, `Node`, or
+    /// `Machine`, `BareMetalHost`, `NodeClaim`, `Agent`, `MachineSet`, `NodePool`, `HostedCluster`, `Node`, or
     /// `CertificateSigningRequest` of a node without a Machine. Later releases may add words.
     pub(crate) kind: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -6,6 +6,7 @@ use super::failures::{Failure, FailureKind, OTHER};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::hosted::{is_stopped, says_why};
+use super::hosted_cluster::clusters_without_cloud;
 use super::index::Index;
 use super::way::Stage;
 use crate::audit::Unread;
@@ -70,7 +71,12 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
             && (ground.has_pool_machines || says_none())
             || says_few() && says_why(pool) && machines_of(pool) < pool.wanted
     });
-    sets.chain(pools.map(Subject::NodePool)).collect()
+    let pools: Vec<&NodePool> = pools.collect();
+    let clusters = clusters_without_cloud(facts, &pools);
+    let clusters = clusters.into_iter().map(Subject::HostedCluster);
+    sets.chain(pools.into_iter().map(Subject::NodePool))
+        .chain(clusters)
+        .collect()
 }
 
 /// The Machines that sets have by their own status, and that were not read; none where no Machine says whose it is.

@@ -308,3 +308,86 @@ fn a_condition_that_stops_nothing_is_no_cause() {
         assert_eq!(only(&found)["sentence"], wanted);
     }
 }
+
+/// `api/hypershift/v1beta1`, `HostedCluster`, whose cloud refuses the identity of its controllers.
+fn hosted_cluster(conditions: &[Value]) -> Value {
+    json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster", "metadata": metadata("clusters", "guest", "2026-05-02T11:20:41Z"),
+        "spec": { "platform": { "type": "AWS" } }, "status": { "conditions": conditions } })
+}
+
+fn of(objects: &[Value]) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    std::fs::write(dir.path().join("objects.json"), list.to_string()).unwrap();
+    json(&[dir.path().to_str().unwrap()])
+}
+
+/// Of a Machine that says a state alone nothing is known where its cloud cannot be asked, and nothing is to
+/// be deleted.
+#[test]
+fn a_hosted_cluster_that_cannot_ask_its_cloud_is_one_cause() {
+    let bad = condition(
+        "ValidAWSIdentityProvider",
+        "False",
+        "InvalidIdentityProvider",
+        "WebIdentityErr",
+    );
+    let cluster = hosted_cluster(&[bad]);
+    let says = "HostedCluster clusters/guest says ValidAWSIdentityProvider is False: InvalidIdentityProvider: WebIdentityErr.";
+    let mut waits = machine(WAITS, "2026-08-20T08:00:00Z", false);
+    waits["spec"].as_object_mut().unwrap().remove("providerID");
+    waits["status"] = json!({ "phase": "Provisioning", "conditions": [
+        { "type": "InfrastructureReady", "status": "False", "reason": "NotReady", "message": "0 of 1 completed", "lastTransitionTime": "2026-08-20T08:01:00Z" }] });
+    let report = of(&[cluster.clone(), waits]);
+    let found = only(&report);
+    assert_eq!(
+        found["sentence"],
+        format!(
+            "Whether {WAITS} has an instance is unknown, because the cloud could not be asked, as it seems: {says}"
+        )
+    );
+    assert_eq!(found["cause"], "CredentialsInvalid");
+    assert_eq!(found["isCertain"], false);
+    let next = found["next"].to_string();
+    assert!(
+        next.contains("Leave Machines, sets and NodePools as they are"),
+        "{next}"
+    );
+    assert!(!next.contains("delete"), "{next}");
+    // Alone it is told by itself.
+    let report = of(&[cluster]);
+    let found = only(&report);
+    assert_eq!(found["kind"], "HostedCluster");
+    assert_eq!(
+        found["sentence"],
+        format!(
+            "Machines of HostedCluster clusters/guest are neither made nor ended, because the cloud could not be asked, as it seems: {says}"
+        )
+    );
+}
+
+/// What is wrong with its control plane is a possible cause of each of its machines.
+#[test]
+fn a_hosted_cluster_whose_key_is_refused_is_a_possible_cause() {
+    let bad = condition(
+        "ValidAWSKMSConfig",
+        "False",
+        "AWSError",
+        "code: AccessDenied",
+    );
+    let idle = condition(
+        "ValidAzureKMSConfig",
+        "Unknown",
+        "StatusUnknown",
+        "Azure KMS is not configured",
+    );
+    let waits = machine(WAITS, "2026-08-20T08:00:00Z", false);
+    let report = of(&[hosted_cluster(&[bad, idle]), waits]);
+    let next = only(&report)["next"].as_array().unwrap();
+    let wanted = "A possible cause: HostedCluster clusters/guest says ValidAWSKMSConfig is False: AWSError: code: AccessDenied.";
+    assert!(next.contains(&json!(wanted)), "{report:#}");
+    assert!(
+        !report.to_string().contains("ValidAzureKMSConfig"),
+        "{report:#}"
+    );
+}

@@ -37,6 +37,7 @@ pub fn is_in_path(path: &str) -> bool {
         path.contains(&format!("/{group}/{plural}")) || path.contains(&format!("/{plural}.{group}"))
     };
     named.any(is_named)
+        || path.contains("/core/nodes/")
         || path.contains("/karpenter.")
         || path.contains(INFRASTRUCTURE)
         || MAKERS

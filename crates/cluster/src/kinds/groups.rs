@@ -22,6 +22,7 @@ pub const OPERATOR: &str = "operator.openshift.io";
 pub const SKEWGUARD: &str = "skewguard.dev";
 
 pub const NODE_POOL: &str = "NodePool";
+pub const HOSTED_CLUSTER: &str = "HostedCluster";
 
 /// Kind of certificate requests.
 pub const REQUEST: &str = "CertificateSigningRequest";

@@ -73,6 +73,7 @@ pub fn keep(
         (KARPENTER_AWS, EC2) => push(&mut all.karpenter.classes, object),
         (KARPENTER_HOSTED, HOSTED_CLASS) => push(&mut all.karpenter.hosted, object),
         (HYPERSHIFT, NODE_POOL) => push(&mut all.node_pools, object),
+        (HYPERSHIFT, HOSTED_CLUSTER) => push(&mut all.hosted_clusters, object),
         (METAL, "BareMetalHost") => push(&mut all.hosts, object),
         (METAL, "Provisioning") => read(object, |one| all.provisioning = Some(one)),
         (AGENT_PROVIDER, kind @ "AgentMachine") => keep_conditions(all, kind, object),

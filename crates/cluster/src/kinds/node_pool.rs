@@ -1,4 +1,4 @@
-//! HyperShift's `NodePool` (pure).
+//! HyperShift's `NodePool` and `HostedCluster` (pure).
 
 use super::metadata::{Condition, Metadata, condition, conditions};
 use super::owner::owner;
@@ -13,6 +13,9 @@ use serde_json::Value;
 #[derive(Debug, Default, Deserialize)]
 pub struct NodePool {
     pub metadata: Metadata,
+    /// The HostedCluster in its namespace.
+    #[serde(rename = "spec.clusterName")]
+    pub cluster: Option<String>,
     #[serde(rename = "spec.replicas")]
     pub replicas: Option<i64>,
     #[serde(rename = "spec.arch", deserialize_with = "architecture")]
@@ -61,6 +64,24 @@ pub struct NodePool {
     pub strategy: Option<String>,
     #[serde(rename = ".metadata", deserialize_with = "owner")]
     pub owner: Option<String>,
+}
+
+/// HyperShift's `HostedCluster`.
+#[derive(Debug, Default, Deserialize)]
+pub struct HostedCluster {
+    pub metadata: Metadata,
+    #[serde(rename = "status.conditions", deserialize_with = "conditions")]
+    pub conditions: Vec<Condition>,
+}
+
+impl HostedCluster {
+    /// The namespace of its control plane and of its Machines.
+    pub fn control_plane(&self) -> String {
+        let Metadata {
+            namespace, name, ..
+        } = &self.metadata;
+        format!("{namespace}-{name}").replace('.', "-")
+    }
 }
 
 /// An image that a NodePool names.

@@ -1,0 +1,139 @@
+//! HostedClusters whose conditions say why their machines do not come (pure).
+
+use super::case::{Case, Subject};
+use super::cause::Cause;
+use super::failures::FailureKind;
+use super::finding::{Finding, sentence};
+use super::way::{At, Stage};
+use crate::forms::shell::word;
+use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::kinds::metadata::{Condition, Metadata};
+use skewguard_cluster::kinds::node_pool::{HostedCluster, NodePool};
+
+/// Conditions by which the cloud can be asked in the name of a cluster (openshift/hypershift
+/// `hostedcluster_conditions.go`).
+const CLOUD: [&str; 4] = [
+    "ValidAWSIdentityProvider",
+    "ValidGCPCredentials",
+    "ValidGCPWorkloadIdentity",
+    "PlatformCredentialsFound",
+];
+
+/// Conditions without which its machines may not come.
+const POSSIBLE: [&str; 11] = [
+    "ValidAWSKMSConfig",
+    "ValidAzureKMSConfig",
+    "ValidOIDCConfiguration",
+    "ValidReleaseImage",
+    "ValidReleaseInfo",
+    "IgnitionServerValidReleaseInfo",
+    "IgnitionEndpointAvailable",
+    "InfrastructureReady",
+    "AWSDefaultSecurityGroupCreated",
+    "KubeAPIServerAvailable",
+    "EtcdAvailable",
+];
+
+/// The condition by which the cloud cannot be asked in its name.
+fn without_cloud(cluster: &HostedCluster) -> Option<&Condition> {
+    let mut conditions = cluster.conditions.iter();
+    conditions.find(|one| CLOUD.contains(&&*one.kind) && !one.is_true())
+}
+
+/// HostedClusters that cannot ask their cloud, where no Machine and none of these NodePools tells of it.
+pub(super) fn clusters_without_cloud<'a>(
+    facts: &'a Cluster,
+    told: &[&NodePool],
+) -> Vec<&'a HostedCluster> {
+    let is_silent = |cluster: &&HostedCluster| {
+        let namespace = cluster.control_plane();
+        let mut machines = facts.all_machines();
+        without_cloud(cluster).is_some()
+            && !machines.any(|machine| machine.metadata.namespace == namespace)
+            && !told.iter().any(|pool| is_of(pool, cluster))
+    };
+    facts.hosted_clusters.iter().filter(is_silent).collect()
+}
+
+fn is_of(pool: &NodePool, cluster: &HostedCluster) -> bool {
+    let (own, of) = (&cluster.metadata, &pool.metadata);
+    own.namespace == of.namespace && pool.cluster.as_ref() == Some(&own.name)
+}
+
+impl<'a> Case<'a> {
+    fn hosted_cluster(&self) -> Option<&'a HostedCluster> {
+        let mut all = self.facts.hosted_clusters.iter();
+        match self.subject {
+            Subject::HostedCluster(cluster) => Some(cluster),
+            Subject::NodePool(pool) => all.find(|cluster| is_of(pool, cluster)),
+            subject => all.find(|cluster| subject.is_in(&cluster.control_plane())),
+        }
+    }
+
+    /// Puts what its HostedCluster says against it into the evidence, each in words.
+    pub(super) fn see_hosted_cluster(&mut self) -> Vec<String> {
+        let Some(cluster) = self.hosted_cluster() else {
+            return Vec::new();
+        };
+        let object = format!("HostedCluster {}", cluster.metadata.full_name());
+        let is_bad = |one: &&Condition| {
+            let is_possible = POSSIBLE.contains(&&*one.kind) && one.status == "False";
+            is_possible || CLOUD.contains(&&*one.kind) && !one.is_true()
+        };
+        let bad: Vec<&Condition> = cluster.conditions.iter().filter(is_bad).collect();
+        let says = |one: &&Condition| {
+            self.see_condition_of(&object, one);
+            says(&object, one)
+        };
+        bad.iter().map(says).collect()
+    }
+
+    /// Adds what its HostedCluster says against it, each as a possible cause.
+    pub(super) fn beside_hosted_cluster(&mut self, finding: Finding) -> Finding {
+        let says = self.see_hosted_cluster().into_iter();
+        let possible = says.map(|says| format!("A possible cause: {says}"));
+        possible.fold(finding, Finding::next)
+    }
+
+    /// The cloud cannot be asked in the name of a hosted cluster: told of a Machine of which nothing else says
+    /// why it has no instance, or else of the cluster itself.
+    pub(super) fn of_hosted_cloud(&mut self) -> Option<Finding> {
+        let cluster = self.hosted_cluster()?;
+        let condition = without_cloud(cluster)?;
+        let Metadata {
+            namespace, name, ..
+        } = &cluster.metadata;
+        let object = format!("HostedCluster {namespace}/{name}");
+        self.see_hosted_cluster();
+        self.unseen("whether the controller of its Machines cannot, too: the log of the capi-provider in the hosted control plane's namespace");
+        let begin = match self.subject {
+            Subject::HostedCluster(_) => format!("Machines of {object} are neither made nor ended"),
+            _ => format!("Whether {} has an instance is unknown", self.name),
+        };
+        let text = format!(
+            "{begin}, because the cloud could not be asked, as it seems: {}",
+            says(&object, condition)
+        );
+        let step = "the cloud could not be asked";
+        let mut finding = Finding::new(Stage::Unknown, Cause::InstanceUnknown, step, text);
+        finding.failure = Some(FailureKind::CredentialsInvalid);
+        Some(finding.at(At::Instance)
+            .says(&format!("{object} {}", condition.kind))
+            .next("Repair the identity provider or the credentials of the hosted cluster in its cloud, by what the condition names")
+            .next("Leave Machines, sets and NodePools as they are: their controllers ask again by themselves")
+            .next(format!(
+                "Look at it: `oc describe hostedclusters.hypershift.openshift.io -n {} {}`",
+                word(namespace),
+                word(name)
+            )))
+    }
+}
+
+/// `HostedCluster clusters/hc1 says ValidAWSKMSConfig is False: …`.
+fn says(object: &str, condition: &Condition) -> String {
+    let Condition { kind, status, .. } = condition;
+    format!(
+        "{object} says {kind} is {status}: {}",
+        sentence(&condition.says())
+    )
+}
