@@ -26,19 +26,18 @@ pub(super) fn against_handshake(message: &str) -> &'static str {
         .unwrap_or_default()
 }
 
-/// What to do against a cause of a first boot that does not finish, in this phase; `None` for one that
-/// is not known.
-pub(super) fn against_cause(cause: &str, phase: &str) -> Option<&'static str> {
+/// What a cause of a first boot that does not finish is, and what to do against it in this phase; `None`
+/// for one that is not known.
+pub(super) fn against_cause(cause: &str, phase: &str) -> Option<(&'static str, &'static str)> {
     let mut paragraphs = CAUSES.split("\n\n").map(str::lines);
     paragraphs.find_map(|mut lines| {
         let name = lines.next()?.split(':').next()?;
-        let remedy = lines.by_ref().nth(1).filter(|_| name == cause)?;
+        let is = lines.next().filter(|_| name == cause)?;
+        let remedy = lines.next()?;
         // A phase may have a remedy of its own, in the line after it.
         let own = lines.next().and_then(|line| line.split_once(": "));
-        Some(
-            own.filter(|(of, _)| *of == phase)
-                .map_or(remedy, |(_, own)| own),
-        )
+        let own = own.filter(|(of, _)| *of == phase);
+        Some((is, own.map_or(remedy, |(_, own)| own)))
     })
 }
 
@@ -70,8 +69,9 @@ mod tests {
 
     #[test]
     fn advice_is_known_by_a_name_alone() {
-        let found = against_cause("NotFinalized", "Rebase").unwrap();
-        assert!(found.starts_with("A full /boot"), "{found}");
+        let (is, remedy) = against_cause("NotFinalized", "Rebase").unwrap();
+        assert!(is.starts_with("the rebase was staged"), "{is}");
+        assert!(remedy.starts_with("A full /boot"), "{remedy}");
         for other in ["", "Nothing", "oc adm policy add-cluster-role-to-user"] {
             assert_eq!(against_cause(other, "Join"), None);
         }
@@ -82,7 +82,7 @@ mod tests {
         let names = CAUSES.split("\n\n").filter_map(|all| all.split(':').next());
         let found = names.filter_map(|name| against_cause(name, "Join"));
         assert_eq!(
-            found.filter(|found| joins.contains(found)).count(),
+            found.filter(|(_, remedy)| joins.contains(remedy)).count(),
             joins.len()
         );
         // Whoever has the bootstrap credentials writes a report.

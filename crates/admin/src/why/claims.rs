@@ -169,11 +169,12 @@ impl<'a> Case<'a> {
                 Cause::FirstBootStalled,
                 "it has not finished, by its Event",
                 format!(
-                    "{} does not finish its first boot, by its own Event: {}",
+                    "{} does not finish its first boot, by its own Event{}.",
                     self.name,
-                    quoted(&event.message)
+                    self.ago(event.last)
                 ),
             )
+            .next(CONSOLE)
         })
     }
 
@@ -205,10 +206,9 @@ impl<'a> Case<'a> {
             Stage::FirstBoot, Cause::FirstBootWentOn,
             "it went on, by its Event",
             format!(
-                "{} hung in its first boot, which went on{}, by its own Event, and no certificate request was seen yet: {}",
+                "{} hung in its first boot, which went on{}, by its own Event, and no certificate request was seen yet.",
                 self.name,
-                self.ago(event.last),
-                quoted(&event.message)
+                self.ago(event.last)
             ),
         )
         .next("Wait for its certificate request: `oc get csr -w`")
@@ -232,24 +232,23 @@ impl<'a> Case<'a> {
             0 => String::new(),
             minutes => format!(" after {}", span(minutes.saturating_mul(60))),
         };
-        let phase = format!("phase {}, cause {}", progress.phase, progress.cause);
-        let said = match &*progress.message {
-            "" => phase.clone(),
-            message => format!("{phase}: {message}"),
+        let known = advice::against_cause(&progress.cause, &progress.phase);
+        let (step, why, remedy) = match known {
+            Some((why, remedy)) => (format!(": {}", progress.cause), why, remedy),
+            None => (
+                String::new(),
+                "it gives no cause that is known here",
+                CONSOLE,
+            ),
         };
-        let finding = Finding::claim(
+        Finding::claim(
             stage,
             cause,
-            format!("{phase}, by its report"),
-            format!(
-                "{} {what}{minutes}, by its own report: {}",
-                self.name,
-                quoted(&said)
-            ),
-        );
-        finding
-            .says(&phase)
-            .next(advice::against_cause(&progress.cause, &progress.phase).unwrap_or(CONSOLE))
+            format!("it has not finished{step}, by its report"),
+            format!("{} {what}{minutes}, by its own report: {why}.", self.name),
+        )
+        .says(&format!("{}, {}", progress.phase, progress.cause))
+        .next(remedy)
     }
 }
 

@@ -56,9 +56,7 @@ fn events_stand_in_for_a_report_that_is_not_there() {
     assert_eq!(only(&found)["stage"], "FirstBoot");
     assert_eq!(
         sentence(&found),
-        format!(
-            "{WAITS} does not finish its first boot, by its own Event: \"Node ip-10-0-16-37 (10.0.16.37) : the first boot has not finished after 30 minutes; it waits in the phase Pull; cause Unauthorized: the registry does not accept the credentials.\"."
-        )
+        format!("{WAITS} does not finish its first boot, by its own Event 26 minutes ago.")
     );
     let evidence = only(&found)["evidence"].to_string();
     assert!(
@@ -114,7 +112,7 @@ fn a_first_boot_that_went_on_is_not_told_as_hanging() {
     assert_eq!(
         sentence(&found),
         format!(
-            "{WAITS} hung in its first boot, which went on 10 minutes ago, by its own Event, and no certificate request was seen yet: \"Node ip-10-0-16-37 (10.0.16.37) : the first boot goes on after the phase Pull.\"."
+            "{WAITS} hung in its first boot, which went on 10 minutes ago, by its own Event, and no certificate request was seen yet."
         )
     );
 }
