@@ -92,12 +92,15 @@ impl<'a> Case<'a> {
         let strangers: Vec<&CertificateRequest> = since.map(|one| one.last).collect();
         let (first, last) = (strangers.first()?, strangers.last()?);
         // Machines without a host name ask under one name.
-        let of_one_name = self.index.links.first_requests(&first.node);
-        let pending = of_one_name.iter().filter(|one| one.is_pending()).count();
-        if strangers.len() == 1 && pending > 1 && is_localhost(&first.node) {
-            return Some(self.of_localhost(&of_one_name));
-        }
-        if strangers.len() < self.index.unnamed {
+        let pending = |node: &str| {
+            let own = self.index.links.first_requests(node);
+            own.iter().filter(|one| one.is_pending()).count()
+        };
+        let machines = |one: &&CertificateRequest| match is_localhost(&one.node) {
+            true => pending(&one.node).max(1),
+            false => 1,
+        };
+        if strangers.iter().map(machines).sum::<usize>() < self.index.unnamed {
             let nodes = strangers.iter().take(3).map(|one| one.node.as_str());
             let nodes = nodes.collect::<Vec<_>>().join(", ");
             let whose = match strangers.as_slice() {
@@ -113,6 +116,9 @@ impl<'a> Case<'a> {
             self.unseen(format!("whose {whose}"));
             return None;
         }
+        if strangers.len() == 1 && machines(first) > 1 {
+            return Some(self.of_localhost(&self.index.links.first_requests(&first.node)));
+        }
         self.see_strangers(&strangers);
         self.unseen("which request is its own: it has another name than the machine (its console says its host name)");
         // A NodeClaim has no address, by which it would be known who asked.
@@ -125,9 +131,11 @@ impl<'a> Case<'a> {
             self.name
         );
         if strangers.len() > 1 {
+            let names = strangers.iter().map(|one| one.node.as_str());
             let sentence = format!(
-                "{begin} {} of names that no Machine, host or Node has were made since {since}, the last {}.",
+                "{begin} {} of names that no Machine, host or Node has were made since {since} ({}), the last {}.",
                 count(strangers.len(), "request"),
+                first_of(names, 3, strangers.len()),
                 last.metadata.name
             );
             return Some(

@@ -129,6 +129,11 @@ impl<'a> Case<'a> {
             1 => String::new(),
             times => format!(" {times} times"),
         };
+        let minutes = last.message.split("within ").nth(1);
+        let minutes = minutes.and_then(|rest| rest.split('m').next()?.parse::<u8>().ok());
+        let within = minutes.map_or("in time".to_owned(), |minutes| {
+            format!("within {minutes} minutes")
+        });
         let removed = events.filter(|event| event.reason == "DeleteUnregistered");
         let removed: Vec<&Event> = removed.collect();
         for event in removed.iter().rev().take(4).rev().chain([last]) {
@@ -141,7 +146,7 @@ impl<'a> Case<'a> {
         };
         let set = machine.owners.first().map_or("", |(_, set)| set);
         let sentence = format!(
-            "{} comes after Machines of {set} that, as Events say, the cluster-autoscaler gave up{times}, because they had no Node in time.{removed} {}",
+            "{} comes after Machines of {set} that, as Events say, the cluster-autoscaler gave up{times}, because they had no Node {within}.{removed} {}",
             self.name, finding.sentence
         );
         let first = "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler";

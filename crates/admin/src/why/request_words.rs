@@ -286,8 +286,11 @@ impl Case<'_> {
                 false,
             );
         }
-        let guess = self
-            .unreadable_pointer(&told)
+        // Without an address that others reach, none of these is asked for.
+        let is_cut_off = !self.aliases.addresses.is_empty();
+        let cut_off = is_cut_off.then(|| self.without_usable_address(&told));
+        let guess = (cut_off.flatten())
+            .or_else(|| self.unreadable_pointer(&told))
             .or_else(|| self.wrong_authority(&told))
             .or_else(|| self.wrong_host(&told));
         if let Some(guess) = guess {
@@ -353,15 +356,24 @@ impl Case<'_> {
     fn possible_image(&mut self) -> Option<String> {
         let judged = self.judged?;
         let (set, version) = (judged.short_name(), judged.sure_version());
-        let is_of_spec_2 =
-            version.is_some_and(|version| cannot_read(&ImageVersion::parse(version), USER_DATA));
+        let is_of_spec_2 = version.is_some_and(|version| {
+            // The image's name may say the release alone.
+            let named = judged.image.as_deref();
+            let named = named.and_then(ImageVersion::from_image_name);
+            let both = [Some(ImageVersion::parse(version)), named];
+            let mut both = both.iter().flatten();
+            both.any(|version| cannot_read(version, USER_DATA))
+        });
         // An estimate is of the release with which the set was made.
         let release = self.facts.release.as_deref().unwrap_or_default();
         let is_earlier = judged.estimate.as_ref().is_some_and(|estimate| {
             let patch = release.strip_prefix(&*estimate.ocp_version);
             !patch.is_some_and(|patch| patch.starts_with('.'))
         });
-        let is_old = judged.would_be_refused() || is_of_spec_2 || is_earlier;
+        let is_old = judged.would_be_refused()
+            || judged.refused_from.is_some()
+            || is_of_spec_2
+            || is_earlier;
         let image = match (version, &judged.estimate) {
             (Some(version), _) => version.to_owned(),
             (None, Some(estimate)) => estimate.from.clone(),

@@ -157,7 +157,7 @@ fn the_autoscaler_that_gives_machines_up_is_told_by_its_events() {
     };
     let found = of("c1-x7k2p-worker-us-east-2a");
     let begin = format!(
-        "{WAITS} comes after Machines of c1-x7k2p-worker-us-east-2a that, as Events say, the cluster-autoscaler gave up, because they had no Node in time. Removals of unregistered machines, of this set or others: 2. {WAITS} is up and has not asked for its config in "
+        "{WAITS} comes after Machines of c1-x7k2p-worker-us-east-2a that, as Events say, the cluster-autoscaler gave up, because they had no Node within 15 minutes. Removals of unregistered machines, of this set or others: 2. {WAITS} is up and has not asked for its config in "
     );
     let sentence = found["sentence"].as_str().unwrap();
     assert!(sentence.starts_with(&begin), "{found:#}");

@@ -387,3 +387,15 @@ fn machines_that_are_alike_are_told_with_all_their_requests() {
         );
     }
 }
+
+/// Its log was read, and says nothing of this request: that is no gap.
+#[test]
+fn an_approver_that_does_not_name_the_request_is_said_by_its_hours() {
+    let own = request("csr-a", NODE, BOOTSTRAPPER, "08:55:00");
+    let other = "csr-zzzzz: CSR rejected as the flow is disabled";
+    let report = gather("no-certificate", &[own], other).json();
+    let unseen = only(&report)["unseen"].as_array().unwrap();
+    let wanted = "why the approver did not: its log from 2026-08-20T09:00:10Z to 2026-08-20T09:00:10Z does not say it of csr-a";
+    assert!(unseen.contains(&json!(wanted)), "{report:#}");
+    assert_eq!(only(&report)["isCertain"], false);
+}
