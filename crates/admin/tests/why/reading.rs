@@ -151,3 +151,31 @@ fn machines_of_one_cause_are_told_once() {
     );
     assert!(markdown.lines().count() < 60, "{markdown}");
 }
+
+/// A gather that ended early: a Node's file without a byte may be any Node's. Of one reason there is one line.
+#[test]
+fn files_that_say_nothing_are_named_once_for_each_reason() {
+    let gather = Gather::of("no-instance");
+    let nodes = gather
+        .dir
+        .path()
+        .join("cluster-scoped-resources/core/nodes");
+    std::fs::create_dir_all(&nodes).unwrap();
+    let names = ["w1", "w2", "w3", "w4", "w5"];
+    for name in names {
+        std::fs::write(nodes.join(format!("{name}.yaml")), "").unwrap();
+    }
+    let (out, ..) = why(&[gather.path()], &[]);
+    let plain = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let file = |name: &str| format!("{}/{name}.yaml", nodes.to_str().unwrap());
+    let line = format!(
+        "not read: {}, {}, {} and 2 more: is empty",
+        file("w1"),
+        file("w2"),
+        file("w3")
+    );
+    assert!(plain.contains(&line), "{out}");
+    assert_eq!(out.matches("not read: ").count(), 1, "{out}");
+    let report = json(&[gather.path()]);
+    assert_eq!(report["unread"].as_array().unwrap().len(), names.len());
+}

@@ -2,6 +2,7 @@
 //! ticket (pure).
 
 use super::groups::{Group, groups};
+use crate::audit::Unread;
 use crate::forms::markdown::render_template;
 use crate::forms::template::templates;
 use crate::forms::terminal::Terminal;
@@ -9,7 +10,7 @@ use crate::why::{Mark, Stage, Step, WhyReport};
 use minijinja::Error;
 use minijinja::value::Serde;
 use serde_json::{Value, json};
-use skewguard_cluster::names::count;
+use skewguard_cluster::names::{count, first_of};
 use std::collections::BTreeMap;
 
 /// So many machines are told at all; JSON has each.
@@ -39,7 +40,6 @@ pub(super) fn markdown(report: &WhyReport) -> Result<String, Error> {
 
 fn page(report: &WhyReport) -> Value {
     let groups = groups(&report.machines);
-    let unread = report.unread.iter().map(ToString::to_string);
     json!({
         "all": groups.len(),
         "most": MOST,
@@ -48,8 +48,29 @@ fn page(report: &WhyReport) -> Value {
         "no_machine": report.machines.is_empty().then(|| no_machine(report)),
         "logs": (report.server_log.servers > 0).then(|| logs(report)),
         "notes": report.server_log.notes,
-        "unread": unread.collect::<Vec<_>>(),
+        "unread": unread(&report.unread),
     })
+}
+
+/// A line for each reason; JSON has each thing that was not read.
+fn unread(all: &[Unread]) -> Vec<String> {
+    let mut lines: Vec<(&Unread, Vec<&str>)> = Vec::new();
+    for one in all {
+        let is_like = |of: &Unread| (of.makes_nodes, &of.why) == (one.makes_nodes, &one.why);
+        match lines.iter_mut().find(|(of, _)| is_like(of)) {
+            Some((_, names)) => names.push(&one.what),
+            None => lines.push((one, vec![&one.what])),
+        }
+    }
+    let line = |(first, names): (&Unread, Vec<&str>)| {
+        let what = first_of(names.iter().copied(), 3, names.len());
+        let all = Unread {
+            what,
+            ..first.clone()
+        };
+        all.to_string()
+    };
+    lines.into_iter().map(line).collect()
 }
 
 fn of_group(group: &Group<'_>) -> Value {
