@@ -19,6 +19,8 @@ pub(super) enum World {
     Agents,
     /// Machines of NodePools.
     Hosted,
+    /// Machines of one cluster, Nodes of another.
+    TwoClusters,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +86,7 @@ impl Cluster {
     pub(super) fn new(seed: u64, world: World, is_all: bool) -> Self {
         let mut dice = Dice::new(seed);
         let platform = match world {
-            World::Machines => dice.pick(&[
+            World::Machines | World::TwoClusters => dice.pick(&[
                 Platform::Aws,
                 Platform::Vsphere,
                 Platform::Openstack,
@@ -210,7 +212,9 @@ impl Cluster {
         let address = format!("10.0.{}.{}", 16 + n / 200, 20 + n % 200);
         let set = format!("c1-x7k2p-worker-{}", self.dice.pick(&["a", "b"]));
         let name = match self.world {
-            World::Machines | World::Hosts => format!("{set}-{}", self.dice.word(5)),
+            World::Machines | World::Hosts | World::TwoClusters => {
+                format!("{set}-{}", self.dice.word(5))
+            }
             World::Hosted => format!("hc1-workers-{}-{}", self.dice.word(5), self.dice.word(5)),
             World::Loners | World::Agents => format!("worker-{n}.c1.example.com"),
         };

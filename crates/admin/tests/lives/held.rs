@@ -4,7 +4,7 @@ use super::cluster::Cluster;
 use super::fates::claims;
 use super::gather::Missing;
 use super::tally::Tally;
-use super::truth::Listed;
+use super::truth::{Listed, Truth};
 use super::{Answer, is_of, machines};
 use serde_json::Value;
 
@@ -19,10 +19,10 @@ pub(super) fn check(
     for secret in cluster.secrets.iter().filter(|secret| is_printed(secret)) {
         tally.fault("secret", format!("{about}: {secret} is printed"));
     }
-    let is_waiting = cluster
-        .truths
-        .iter()
-        .any(|truth| truth.listed == Listed::Yes);
+    // What Events alone say is not known without them.
+    let is_known = |truth: &Truth| missing != Missing::Events || truth.by_event.is_empty();
+    let mut truths = cluster.truths.iter();
+    let is_waiting = truths.any(|truth| truth.listed == Listed::Yes && is_known(truth));
     if is_printed("No machine waits") && (missing.hides_machines() || is_waiting) {
         let text = format!("{about}: it says that no machine waits");
         tally.fault("all-clear", text);

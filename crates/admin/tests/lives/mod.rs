@@ -129,12 +129,13 @@ fn machines(answer: &Answer) -> Vec<&Value> {
 /// The cluster with its machines, each with its fate.
 fn people(seed: u64, is_all: bool) -> Cluster {
     let mut dice = dice::Dice::new(seed ^ 0x6c69_7665);
-    let world = match dice.below(20) {
-        0..=9 => World::Machines,
-        10..=13 => World::Hosts,
-        14..=15 => World::Loners,
-        16..=17 => World::Agents,
-        _ => World::Hosted,
+    let world = match dice.below(40) {
+        0..=18 => World::Machines,
+        19..=27 => World::Hosts,
+        28..=31 => World::Loners,
+        32..=34 => World::Agents,
+        35..=38 => World::Hosted,
+        _ => World::TwoClusters,
     };
     let mut cluster = Cluster::new(seed, world, is_all);
     let mut fates = fates::of(world);

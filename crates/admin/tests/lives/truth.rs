@@ -24,6 +24,8 @@ pub(super) struct Truth {
     pub(super) is_tellable: bool,
     /// Of each group one stands in the sentence that is right.
     pub(super) words: Vec<Vec<String>>,
+    /// Of each group one stands there, or in what to do.
+    pub(super) advice: Vec<Vec<String>>,
     /// What is false of it, in the sentence and in what to do.
     pub(super) lies: Vec<String>,
     /// Only a claim says it.
@@ -42,6 +44,7 @@ impl Truth {
             doubtful: Vec::new(),
             is_tellable: true,
             words: Vec::new(),
+            advice: Vec::new(),
             lies: Vec::new(),
             is_claimed: false,
             by_event: Vec::new(),
@@ -51,6 +54,12 @@ impl Truth {
 
     pub(super) fn word(mut self, any: &[&str]) -> Self {
         self.words
+            .push(any.iter().map(|word| (*word).to_owned()).collect());
+        self
+    }
+
+    pub(super) fn advised(mut self, any: &[&str]) -> Self {
+        self.advice
             .push(any.iter().map(|word| (*word).to_owned()).collect());
         self
     }
@@ -165,11 +174,12 @@ fn judge_one(truth: &Truth, answer: &Value, is_whole: bool) -> (Worth, String) {
     if !is_right {
         return (Worth::Uncertain, format!("{stage}, not certain"));
     }
-    let missing = truth
-        .words
-        .iter()
-        .find(|group| !group.iter().any(|word| contains(sentence, word)));
-    match missing {
+    let mut words = truth.words.iter();
+    let missing = words.find(|group| !group.iter().any(|word| contains(sentence, word)));
+    let is_said = |word: &String| said.iter().any(|text| contains(text, word));
+    let mut advice = truth.advice.iter();
+    let unadvised = advice.find(|group| !group.iter().any(is_said));
+    match missing.or(unadvised) {
         Some(group) => (Worth::Stage, format!("without any of {group:?}")),
         None => (Worth::Told, String::new()),
     }

@@ -2,14 +2,20 @@
 
 use super::Fate;
 use crate::lives::cluster::{Born, Cluster, MACHINES};
-use crate::lives::moment::{HOUR, MINUTE, Moment};
-use crate::lives::truth::Truth;
+use crate::lives::moment::{HOUR, MINUTE, Moment, SECOND};
+use crate::lives::truth::{Listed, Truth};
 use serde_json::{Value, json};
 
 pub(super) const ALL: &[Fate] = &[
     ("deleted-without-node", deleted_without_node),
     ("deleted-with-node", deleted_with_node),
+    ("forged-remediations", forged),
+    ("forged-remediations-of-joined", forged_of_joined),
+    ("autoscaler-gives-up-young", given_up),
 ];
+
+/// What a command would do by Events alone, which any joined node may write.
+const COMMANDS: &[&str] = &["oc patch", "\"nodeStartupTimeout\":"];
 
 /// A set of its own, with a check of its own.
 fn check(cluster: &mut Cluster, born: &Born, spec: Value) -> String {
@@ -80,6 +86,7 @@ fn deleted_without_node(cluster: &mut Cluster) -> Truth {
         .perhaps("BeingRemade")
         .word(&["MachineHealthCheck"])
         .word(&["no Node", "before"])
+        .lie(COMMANDS)
 }
 
 /// They had Nodes: another start-up timeout changes nothing.
@@ -106,5 +113,88 @@ fn deleted_with_node(cluster: &mut Cluster) -> Truth {
         .perhaps("BeingRemade")
         .word(&["MachineHealthCheck"])
         .word(&["unhealthy", "had Node", "had a Node", "their Node"])
-        .lie(&["\"nodeStartupTimeout\":", "because they had no Node"])
+        .lie(COMMANDS)
+        .lie(&["because they had no Node"])
+}
+
+/// Events as a health check's, which looks after another set or is not there at all.
+fn forge(cluster: &mut Cluster, born: &Born) {
+    let name = if cluster.dice.percent(50) {
+        let other = Born {
+            set: "c1-x7k2p-infra".to_owned(),
+            ..born.clone()
+        };
+        check(cluster, &other, json!({ "nodeStartupTimeout": "10m" }))
+    } else {
+        "check-workers".to_owned()
+    };
+    let node = cluster
+        .dice
+        .pick(&["", "ip-10-0-16-37.us-east-2.compute.internal"]);
+    deletions(cluster, born, &name, 21 * MINUTE, node);
+}
+
+fn forged(cluster: &mut Cluster) -> Truth {
+    let ago = cluster.dice.range(25, 120) * MINUTE;
+    let born = of_a_set(cluster, ago);
+    forge(cluster, &born);
+    cluster.place(&born);
+    let at = cluster.first_ask(&born);
+    cluster.ask(&born.address, at);
+    Truth::new("forged-remediations", &born.name, &["FirstBoot"])
+        .perhaps("BeingRemade")
+        .word(&["got its config"])
+        .by_event("comes after")
+        .lie(COMMANDS)
+}
+
+fn forged_of_joined(cluster: &mut Cluster) -> Truth {
+    let ago = cluster.dice.range(40, 120) * MINUTE;
+    let born = of_a_set(cluster, ago);
+    forge(cluster, &born);
+    let at = cluster.first_ask(&born);
+    cluster.ask(&born.address, at);
+    cluster.joined(&born, at + 6 * MINUTE);
+    cluster.healthy.retain(|name| *name != born.name);
+    Truth::new("forged-remediations-of-joined", &born.name, &["Joined"])
+        .lie(COMMANDS)
+        .listed(Listed::No)
+}
+
+/// The cluster-autoscaler waits a quarter of an hour for each, and the present one is young.
+fn given_up(cluster: &mut Cluster) -> Truth {
+    let ago = cluster.dice.range(3, 9) * MINUTE;
+    let born = of_a_set(cluster, ago);
+    let times = cluster.dice.range(2, 6);
+    for n in 0..times {
+        let at = born.at - n * 16 * MINUTE - 5 * SECOND;
+        let about = ("v1", "ConfigMap", MACHINES, "cluster-autoscaler-status");
+        let seconds = cluster.dice.range(0, 20);
+        for (reason, message) in [
+            (
+                "ScaleUpTimedOut",
+                format!(
+                    "Nodes added to group MachineSet/{MACHINES}/{} failed to register within 15m{seconds}.178310039s",
+                    born.set
+                ),
+            ),
+            (
+                "DeleteUnregistered",
+                format!(
+                    "Removed unregistered node {}-{n}",
+                    cluster.provider_id(&born)
+                ),
+            ),
+        ] {
+            cluster.event(about, at, reason, &message, "cluster-autoscaler");
+        }
+    }
+    cluster.place(&born);
+    let at = born.at + 100 * SECOND;
+    cluster.ask(&born.address, at);
+    Truth::new("autoscaler-gives-up-young", &born.name, &["BeingRemade"])
+        .word(&["cluster-autoscaler gave up"])
+        .word(&[&format!("{times} times")])
+        .word(&["15 minutes"])
+        .by_event("gave up")
 }

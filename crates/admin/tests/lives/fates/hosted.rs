@@ -17,6 +17,8 @@ pub(super) const ALL: &[Fate] = &[
     ("pool-machine-waits-for-payload", machine_waits),
     ("pool-machine-without-instance", without_instance),
     ("pool-machine-joined", joined),
+    ("identity-provider-gone", identity_gone),
+    ("hosted-key-not-usable", key_not_usable),
 ];
 
 /// A NodePool with that condition. Its name.
@@ -190,4 +192,60 @@ fn joined(cluster: &mut Cluster) -> Truth {
     Truth::new("pool-machine-joined", &born.name, &["Joined"])
         .also(&name)
         .listed(Listed::No)
+}
+
+/// A hosted cluster of its own, whose condition says no, and a Machine of it.
+fn of_bad_cluster(cluster: &mut Cluster, condition: Value, is_up: bool) -> (String, Born, Value) {
+    let pool = pool(cluster, ("", "", ""), 0);
+    let name = format!("hc2-{}", cluster.dice.word(5));
+    let (born, mut machine) = machine(cluster, &pool, is_up);
+    machine["metadata"]["namespace"] = format!("clusters-{name}").into();
+    machine["spec"]["clusterName"] = format!("{name}-abcde").into();
+    let mut objects = cluster.objects.iter_mut();
+    let own = objects.find(|one| one["kind"] == "NodePool" && one["metadata"]["name"] == pool);
+    if let Some(own) = own {
+        own["spec"]["clusterName"] = name.as_str().into();
+    }
+    let at = cluster.now - 30 * 24 * HOUR;
+    let meta = cluster.meta(&name, "clusters", at);
+    cluster.objects.push(json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster", "metadata": meta,
+        "spec": { "infraID": format!("{name}-abcde"), "platform": { "type": "AWS", "aws": { "region": "us-east-2" } } },
+        "status": { "conditions": [{ "type": "Available", "status": "True", "reason": "AsExpected", "message": "The hosted control plane is available" }, condition] } }));
+    (pool, born, machine)
+}
+
+/// The cloud cannot be asked in the name of the cluster, of none of its Machines.
+fn identity_gone(cluster: &mut Cluster) -> Truth {
+    let (status, reason, message) = cluster.dice.pick(&[
+        ("False", "InvalidIdentityProvider", "WebIdentityErr"),
+        ("Unknown", "AWSError", "UnrecognizedClientException"),
+    ]);
+    let condition = json!({ "type": "ValidAWSIdentityProvider", "status": status, "reason": reason, "message": message,
+        "lastTransitionTime": stamp(cluster.now - 2 * HOUR) });
+    let (pool, born, mut machine) = of_bad_cluster(cluster, condition, false);
+    machine["status"]["conditions"] = json!([{ "type": "InfrastructureReady", "status": "False", "reason": "NotReady", "message": "0 of 1 completed",
+        "lastTransitionTime": stamp(born.at + 20 * SECOND) }]);
+    cluster.objects.push(machine);
+    Truth::new("identity-provider-gone", &born.name, &["Unknown"])
+        .also(&pool)
+        .word(&["could not be asked"])
+        .word(&["ValidAWSIdentityProvider"])
+        .lie(&["has no instance", "delete the Machine", "delete it"])
+}
+
+/// The control plane cannot decrypt its data: a possible cause, and none of the Machine.
+fn key_not_usable(cluster: &mut Cluster) -> Truth {
+    let message = "failed to encrypt data using KMS (key: arn:aws:kms:us-east-2:1:key/2), code: AccessDeniedException";
+    let condition = json!({ "type": "ValidAWSKMSConfig", "status": "False", "reason": "AWSError", "message": message,
+        "lastTransitionTime": stamp(cluster.now - 2 * HOUR) });
+    let (pool, born, machine) = of_bad_cluster(cluster, condition, true);
+    cluster.objects.push(machine);
+    Truth::new(
+        "hosted-key-not-usable",
+        &born.name,
+        &["Unknown", "NoRequest"],
+    )
+    .also(&pool)
+    .advised(&["ValidAWSKMSConfig"])
+    .lie(&["delete the Machine", "delete it"])
 }

@@ -11,6 +11,7 @@ mod nodes;
 mod reported;
 mod requests;
 mod tls;
+mod two_clusters;
 mod without;
 
 use super::cluster::{Cluster, World};
@@ -44,5 +45,6 @@ pub(super) fn of(world: World) -> Vec<Fate> {
         World::Loners => without::LONERS.to_vec(),
         World::Agents => without::AGENTS.to_vec(),
         World::Hosted => hosted::ALL.to_vec(),
+        World::TwoClusters => two_clusters::ALL.to_vec(),
     }
 }

@@ -21,6 +21,7 @@ pub(super) const ALL: &[Fate] = &[
     ("living-node-of-its-name", living_node),
     ("request-of-localhost", localhost),
     ("certificate-without-node", without_node),
+    ("two-requests-for-localhost", two_localhosts),
 ];
 
 /// Asked, served, rebased: the moment of its request for a certificate.
@@ -247,4 +248,27 @@ fn without_node(cluster: &mut Cluster) -> Truth {
     Truth::new("certificate-without-node", &born.name, &["NodeNotReady"])
         .word(&["certificate"])
         .lie(&["did not make", "never made"])
+}
+
+/// Two machines without a name: nobody can tell which request is whose.
+fn two_localhosts(cluster: &mut Cluster) -> Truth {
+    let fate = "two-requests-for-localhost";
+    let name = "localhost.localdomain";
+    let mut all = Truth::new(fate, name, &["NoCertificate"])
+        .word(&[name])
+        .lie(&["certificate approve"]);
+    for _ in 0..2 {
+        let (born, at) = asks_for_certificate(cluster);
+        let request = cluster.pending(name, at);
+        let why = cluster.no_machine_of(name);
+        cluster.unapproved(&request, at, &why);
+        all = all.also(&born.name).also(&request);
+        // Where more machines wait than requests, it may have none.
+        let own = Truth::new(fate, &born.name, &["NoCertificate"])
+            .perhaps("FirstBoot")
+            .word(&[name, "other name", "another name", "got its config"])
+            .lie(&["certificate approve"]);
+        cluster.truths.push(own);
+    }
+    all
 }

@@ -27,11 +27,13 @@ pub(super) const ALL: &[Fate] = &[
     ("manifest-of-the-docs", manifest),
     ("address-of-a-ready-node", taken_address),
     ("windows-without-address", windows),
+    ("image-too-old-for-its-platform", image_too_old),
 ];
 
 pub(super) const HOSTS: &[Fate] = &[
     ("host-was-never-inspected", never_inspected),
     ("host-fails-in-its-own-way", host_fails),
+    ("nodes-of-nobody", nodes_of_nobody),
 ];
 
 const NONE: &[&str] = &["NoInstance"];
@@ -240,7 +242,7 @@ fn not_initialized(cluster: &mut Cluster) -> Truth {
     .listed(if is_young { Listed::May } else { Listed::Yes })
 }
 
-/// Nobody can tell if it asked, and a request of nobody's may be its own.
+/// Nobody can tell if it asked, and the approver finds no Machine of it.
 fn without_addresses(cluster: &mut Cluster) -> Truth {
     let born = cluster.waiting();
     let mut machine = cluster.machine(&born);
@@ -254,27 +256,46 @@ fn without_addresses(cluster: &mut Cluster) -> Truth {
     Truth::new(
         "machine-without-addresses",
         &born.name,
-        &["Unknown", "NoCertificate", "NoRequest"],
+        &["Unknown", "NoCertificate"],
     )
-    .untold()
+    .word(&["has no addresses"])
+    .lie(UP)
+    .lie(DELETE)
 }
 
 /// Of AWS and GCP the cloud says the address, whatever the machine has.
 fn no_dhcp(cluster: &mut Cluster) -> Truth {
     let born = cluster.waiting();
     let mut machine = cluster.machine(&born);
-    machine["status"]["addresses"] =
-        json!([{ "type": "InternalIP", "address": format!("169.254.12.{}", 1 + cluster.born) }]);
+    let own = [
+        format!("169.254.12.{}", 1 + cluster.born),
+        format!("fe80::250:56ff:fe00:{:x}", 1 + cluster.born),
+    ];
+    let addresses: Vec<&String> = match cluster.dice.below(4) {
+        0 => Vec::new(),
+        1 => vec![&own[0]],
+        2 => vec![&own[1]],
+        _ => own.iter().collect(),
+    };
+    machine["status"]["addresses"] = addresses
+        .iter()
+        .map(|address| json!({ "type": "InternalIP", "address": address }))
+        .collect();
     cluster.objects.push(machine);
-    let truth = Truth::new(
-        "no-address-from-dhcp",
-        &born.name,
-        &["NoRequest", "Unknown"],
-    );
-    match cluster.platform {
-        Platform::Vsphere | Platform::Openstack => truth.perhaps("NoCertificate"),
-        _ => truth.untold(),
+    let truth = Truth::new("no-address-from-dhcp", &born.name, &["NoRequest"])
+        // An unknown address that asked, or a request of nobody's, may be its own.
+        .perhaps("Unknown")
+        .perhaps("NoCertificate");
+    if !matches!(cluster.platform, Platform::Vsphere | Platform::Openstack) {
+        return truth.untold();
     }
+    match addresses.first() {
+        Some(address) => truth.word(&[address]).word(&["DHCP"]),
+        None => truth
+            .word(&["no address"])
+            .word(&["DHCP", "has no addresses"]),
+    }
+    .lie(UP)
 }
 
 fn asking(cluster: &mut Cluster) -> (Born, Moment) {
@@ -376,32 +397,95 @@ fn windows(cluster: &mut Cluster) -> Truth {
         .perhaps("NoCertificate")
 }
 
-/// Its host has no hardware details, and the Machine no addresses.
-fn never_inspected(cluster: &mut Cluster) -> Truth {
-    let born = cluster.waiting();
-    let at = cluster.first_ask(&born);
-    cluster.ask(&born.address, at);
-    let mut machine = cluster.machine(&born);
+/// A Machine whose host has no hardware details: it has no addresses.
+fn bare(cluster: &mut Cluster, born: &Born) {
+    let mut machine = cluster.machine(born);
     machine["status"]
         .as_object_mut()
         .unwrap()
         .remove("addresses");
-    let mut node = cluster.node(&born.node, &born.address, at + 300 * SECOND, "worker");
-    node["spec"]["providerID"] = cluster.provider_id(&born).into();
-    cluster.objects.extend([machine, node]);
-    cluster.host(&born, "provisioned", None);
+    cluster.objects.push(machine);
+    cluster.host(born, "provisioned", None);
     if let Some(host) = cluster.objects.last_mut() {
         host["status"]["hardware"] = Value::Null;
     }
-    Truth::new(
-        "host-was-never-inspected",
-        &born.name,
-        &["NodeNotReady", "Joined"],
-    )
-    .also(&born.node)
-    .word(&["never inspected", "has joined"])
-    .lie(&["cloud controller"])
-    .listed(Listed::May)
+}
+
+fn never_inspected(cluster: &mut Cluster) -> Truth {
+    let born = cluster.waiting();
+    let at = cluster.first_ask(&born);
+    cluster.ask(&born.address, at);
+    bare(cluster, &born);
+    let mut node = cluster.node(&born.node, &born.address, at + 300 * SECOND, "worker");
+    node["spec"]["providerID"] = cluster.provider_id(&born).into();
+    cluster.objects.push(node);
+    Truth::new("host-was-never-inspected", &born.name, &["NodeNotReady"])
+        .also(&born.node)
+        .word(&["has no addresses"])
+        .word(&["never inspected"])
+        .lie(&["cloud controller"])
+        .lie(DELETE)
+}
+
+/// Two such, whose Nodes have names of their own.
+fn nodes_of_nobody(cluster: &mut Cluster) -> Truth {
+    let fate = "nodes-of-nobody";
+    let mut truth = || {
+        let born = cluster.waiting();
+        let at = cluster.first_ask(&born);
+        cluster.ask(&born.address, at);
+        bare(cluster, &born);
+        let name = format!("dpu-node-{}", cluster.born);
+        let node = cluster.node(&name, &born.address, at + 300 * SECOND, "worker");
+        cluster.objects.push(node);
+        cluster.approved(&name, at + 280 * SECOND, true);
+        cluster.healthy.push(name);
+        Truth::new(fate, &born.name, &["Unknown"])
+            .word(&["cannot be told apart"])
+            .word(&["dpu-node-"])
+            .lie(DELETE)
+            .lie(&["delete node"])
+    };
+    let first = truth();
+    let second = truth();
+    cluster.truths.push(first);
+    second
+}
+
+/// It never comes up, and its set's image is older than what its platform boots: by its name.
+fn image_too_old(cluster: &mut Cluster) -> Truth {
+    let mut born = cluster.waiting();
+    born.set = format!("c1-x7k2p-old-{}", cluster.dice.word(4));
+    let (field, image) = match cluster.platform {
+        Platform::Vsphere => ("template", "rhcos-4.4.0-x86_64-vmware"),
+        Platform::Openstack => ("image", "rhcos-4.4.3-x86_64-openstack"),
+        _ => ("image", "rhcos-44-81-202004250133-0"),
+    };
+    let mut machine = cluster.machine(&born);
+    set(cluster, &born.set, 1, 1);
+    let spec = &mut machine["spec"]["providerSpec"]["value"];
+    if cluster.platform == Platform::Gcp {
+        spec["disks"][0]["image"] = format!("projects/rhcos-cloud/global/images/{image}").into();
+    } else {
+        spec[field] = image.into();
+    }
+    let spec = spec.clone();
+    if let Some(set) = cluster.objects.last_mut() {
+        set["spec"]["template"]["spec"]["providerSpec"]["value"] = spec;
+    }
+    cluster.objects.push(machine);
+    let truth = Truth::new("image-too-old-for-its-platform", &born.name, &["NoRequest"])
+        .advised(&["boot image"])
+        .advised(&["oc skewguard audit", "newer boot image"])
+        .perhaps("NoCertificate");
+    // An AMI has no name here, and a CA that does not fit is the nearer cause.
+    match cluster.platform == Platform::Aws
+        || cluster.has_stale_user_data()
+        || cluster.release.minor < 8
+    {
+        true => truth.untold(),
+        false => truth,
+    }
 }
 
 /// Ironic puts one prefix before each failure of a deployment, and the BMC's errors are no image's.
