@@ -269,9 +269,12 @@ fn after_refusal(finding: Finding, reason: &str, judged: Option<&SetAudit>) -> F
         return finding.next(help);
     };
     let set = judged.short_name();
-    let version = judged.sure_version();
-    let made_from = version.unwrap_or("an unknown image");
-    if version.is_none() || !judged.would_be_refused() {
+    let Some(made_from) = judged.sure_version() else {
+        return finding.next(format!(
+            "The image that {set} makes its next machines from is unknown, and so whether they are refused, too"
+        ));
+    };
+    if !judged.would_be_refused() {
         return finding.next(format!(
             "{set} makes its next machines from {made_from}, which the limits that were compared allow: those of `--policy`, else the ones that `policy init` writes. The node compares the cluster's own"
         ));
