@@ -28,6 +28,16 @@ pub(crate) struct Gate {
     pub(crate) ack: String,
 }
 
+/// Tells whether the operator of a release updates the images of MachineSets on a platform unless it is told otherwise.
+pub(crate) fn is_updated_by_default(platform: &str, release: OcpMinor) -> bool {
+    let mut of_platform = TABLE.gates.iter();
+    of_platform.any(|gate| {
+        let since = gate.to.parse().ok();
+        let is_of = gate.platforms.iter().any(|own| own == platform);
+        is_of && since.is_some_and(|since: OcpMinor| since <= release)
+    })
+}
+
 /// The first release whose operator has a value for the oldest boot image, and the platforms on which its own updates
 /// of images say it.
 #[derive(Debug, Default, Deserialize)]

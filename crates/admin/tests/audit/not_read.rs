@@ -151,20 +151,24 @@ fn a_linked_folder_is_named() {
     )
     .unwrap();
     std::os::unix::fs::symlink(&other, gather.join("namespaces")).unwrap();
-    let (out, _, exit) = audit(&["--from", gather.to_str().unwrap(), "-o", "json"]);
-    let audit: Value = serde_json::from_str(&out).unwrap();
-    let unread = unread(&audit);
-    let [(what, why)] = unread[..] else {
-        panic!("{unread:?}")
-    };
-    assert!(what.ends_with("gather/namespaces"), "{what}");
-    assert_eq!(
-        (why, exit),
-        (
-            "is a link, which is not followed: name what it leads to",
-            Exit::Failed
-        )
-    );
+    // Also in an archive, and in an archive within the folder.
+    let within = dir.path().join("within");
+    std::fs::create_dir(&within).unwrap();
+    let mut archive = tar::Builder::new(std::fs::File::create(within.join("g.tar")).unwrap());
+    archive.follow_symlinks(false);
+    archive.append_dir_all("gather", &gather).unwrap();
+    archive.finish().unwrap();
+    for from in [gather, within.join("g.tar"), within] {
+        let (out, _, exit) = audit(&["--from", from.to_str().unwrap(), "-o", "json"]);
+        let audit: Value = serde_json::from_str(&out).unwrap();
+        let unread = unread(&audit);
+        let [(what, why)] = unread[..] else {
+            panic!("{from:?}: {unread:?}")
+        };
+        assert!(what.contains("gather/namespaces"), "{what}");
+        let says = "is a link, which is not followed: name what it leads to";
+        assert_eq!((why, exit), (says, Exit::Failed));
+    }
 }
 
 /// The audit of these objects.
@@ -234,4 +238,184 @@ fn a_windows_node_pool_is_left_out() {
     let left = "1 set of Windows machines is left out: it has no boot image of the cluster's";
     let warnings = found["warnings"].as_array().unwrap();
     assert!(warnings.contains(&json!(left)), "{found}");
+}
+
+/// A change of an input: kind and name of the object, and a path in it with its new value; without a value what is
+/// there is taken away, and without a path the object.
+type Edit<'a> = (&'a str, &'a str, &'a str, Option<Value>);
+
+/// The objects of a case, changed.
+fn changed(file: &str, edits: &[Edit<'_>]) -> Vec<Value> {
+    let text = std::fs::read_to_string(format!("tests/data/cases/{file}")).unwrap();
+    let list: Value = serde_json::from_str(&text).unwrap();
+    let mut objects = list["items"].as_array().unwrap().clone();
+    for (kind, name, path, value) in edits {
+        let is_it = |object: &Value| object["kind"] == *kind && object["metadata"]["name"] == *name;
+        let place = objects.iter().position(is_it);
+        let place = place.unwrap_or_else(|| panic!("{file}: {kind} {name}"));
+        match (path.rsplit_once('/'), value) {
+            (None, _) => drop(objects.remove(place)),
+            (Some((way, last)), value) => {
+                let last = last.replace("~1", "/");
+                let at = objects[place].pointer_mut(way).unwrap();
+                match (at, value) {
+                    (Value::Object(map), Some(value)) => {
+                        map.insert(last, value.clone());
+                    }
+                    (Value::Object(map), None) => drop(map.remove(&last)),
+                    (at, value) => at[last.parse::<usize>().unwrap()] = value.clone().unwrap(),
+                }
+            }
+        }
+    }
+    objects
+}
+
+const WHOLE: &str = "newest-node-not-read/whole.json";
+const CONTROL_PLANE: &str = "control-plane-set-without-template/objects.json";
+const TEMPLATE: &str = "vsphere-template-swapped/objects.json";
+
+/// What is missing, the row that it is about, and what is said: unknown, never better and never refused.
+#[test]
+fn what_is_taken_away_makes_a_row_unknown_and_says_so() {
+    const LABEL: &str = "/metadata/labels/skewguard.dev~1boot-image";
+    const IMAGE: &str = "/spec/providerSpec/value/image";
+    let older = (
+        "Node",
+        "c1-worker-2",
+        "/metadata/creationTimestamp",
+        Some(json!("2024-01-01T00:00:00Z")),
+    );
+    let named = (
+        "Node",
+        "c1-worker-2",
+        "/metadata/annotations/machine.openshift.io~1machine",
+        Some(json!("openshift-machine-api/c1-worker-2")),
+    );
+    for (file, edits, set, exit, says) in [
+        (
+            WHOLE,
+            &[("Node", "c1-worker-2", LABEL, None)][..],
+            "c1-worker",
+            Exit::Unknown,
+            "Node c1-worker-2, the newest made from the same image, has no label",
+        ),
+        (
+            WHOLE,
+            &[older.clone(), ("Node", "c1-worker-1", LABEL, None)],
+            "c1-worker",
+            Exit::Unknown,
+            "Node c1-worker-1, the newest made from the same image, has no label",
+        ),
+        (
+            WHOLE,
+            &[named, ("Machine", "c1-worker-2", "", None)],
+            "c1-worker",
+            Exit::Failed,
+            "Node c1-worker-2, whose image is unknown, says 412.86.202301311551-0",
+        ),
+        (
+            WHOLE,
+            &[("Machine", "c1-worker-2", IMAGE, None)],
+            "c1-worker",
+            Exit::Unknown,
+            "Node c1-worker-2, whose image is unknown, says 412.86.202301311551-0",
+        ),
+        (
+            TEMPLATE,
+            &[(
+                "MachineConfiguration",
+                "cluster",
+                "/status/managedBootImagesStatus",
+                None,
+            )],
+            "c1-x7k2p-a",
+            Exit::Unknown,
+            "the Machine Config Operator may put images into the template",
+        ),
+    ] {
+        let (found, got) = of(&changed(file, edits));
+        let (verdict, message) = row(&found, set);
+        assert_eq!(
+            (verdict, got),
+            ("Undetermined", exit),
+            "{edits:?}: {message}"
+        );
+        assert!(message.contains(says), "{edits:?}: {message}");
+    }
+    // A set without its API's name is no set that is understood.
+    let (found, exit) = of(&changed(
+        WHOLE,
+        &[("MachineSet", "c1-worker", "/apiVersion", None)],
+    ));
+    assert_eq!(exit, Exit::Failed);
+    let unread = unread(&found);
+    assert!(
+        unread.contains(&(
+            "MachineSet openshift-machine-api/c1-worker",
+            "it has no apiVersion"
+        )),
+        "{unread:?}"
+    );
+}
+
+/// A Machine says the image of a control plane's set only where the set's operator has replaced all others.
+#[test]
+fn a_machine_says_the_image_of_a_control_plane_that_is_rolled_out() {
+    let set = |path, value: Value| ("ControlPlaneMachineSet", "cluster", path, Some(value));
+    let of_release = |release: &str| {
+        (
+            "ClusterVersion",
+            "version",
+            "/status/history/0/version",
+            Some(json!(release)),
+        )
+    };
+    let rolled_out = [
+        set("/spec/strategy/type", json!("RollingUpdate")),
+        set("/status/updatedReplicas", json!(3)),
+        of_release("4.20.3"),
+    ];
+    let verdict = |more: &[Edit<'_>]| {
+        let (found, _) = of(&changed(CONTROL_PLANE, &[&rolled_out[..], more].concat()));
+        row(&found, "cluster").0.to_owned()
+    };
+    assert_eq!(verdict(&[]), "Allowed");
+    for more in [
+        set("/spec/strategy/type", json!("OnDelete")),
+        set("/spec/state", json!("Inactive")),
+        set("/status/updatedReplicas", json!(2)),
+        set("/metadata/uid", json!("u2")),
+        // From 4.21 on it does not compare images.
+        of_release("4.21.3"),
+    ] {
+        assert_eq!(verdict(&[more.clone()]), "Undetermined", "{more:?}");
+    }
+}
+
+/// A checksum says that two references are one image, or that one is two.
+#[test]
+fn hosts_of_one_shown_url_are_told_apart() {
+    let host = |name: &str, url: &str, checksum: &str| {
+        json!({ "apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": { "name": name, "namespace": "metal" },
+            "spec": { "image": { "url": url, "checksum": checksum }, "userData": { "name": "worker-user-data" } } })
+    };
+    let (one, other) = ("1".repeat(64), "2".repeat(64));
+    let (first, second) = (
+        "https://m.example.com/os.raw?sig=a",
+        "https://m.example.com/os.raw?sig=b",
+    );
+    let by_url = "https://m.example.com/sums";
+    for (urls, sums, rows) in [
+        ([first, second], [by_url, by_url], 2),
+        ([first, second], [&*one, &*one], 1),
+        ([first, first], [&*one, &*other], 2),
+        ([first, first], [by_url, by_url], 1),
+    ] {
+        let (found, _) = of(&[host("h1", urls[0], sums[0]), host("h2", urls[1], sums[1])]);
+        let sets = found["sets"].as_array().unwrap();
+        let names: std::collections::BTreeSet<_> =
+            sets.iter().map(|set| set["name"].to_string()).collect();
+        assert_eq!((sets.len(), names.len()), (rows, rows), "{urls:?} {sums:?}");
+    }
 }

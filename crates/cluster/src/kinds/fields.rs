@@ -6,7 +6,7 @@
 use crate::secrets::without_secrets;
 use crate::text;
 use serde_json::Value;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use sha2::{Digest, Sha256};
 
 /// The text at a path, as it is; an empty one is none.
 pub fn str_at<'a>(object: &'a Value, path: &str) -> Option<&'a str> {
@@ -26,14 +26,18 @@ pub fn shown(text: &str) -> String {
     text::printable(&without_secrets(text))
 }
 
-/// A digest of a text of which not all is shown; `None` where all is.
-pub fn digest_of_hidden(text: &str) -> Option<u64> {
-    let is_shown = shown(text) == text;
-    (!is_shown).then(|| {
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
-        hasher.finish()
-    })
+/// The lengths of MD5, SHA-256 and SHA-512 in hexadecimal: another checksum is a URL, or says nothing.
+const CHECKSUMS: [usize; 3] = [32, 64, 128];
+
+/// A digest of what tells an image from others of the same shown name: its checksum, else its reference, where not
+/// all of that is shown.
+pub fn identity(reference: &str, checksum: Option<&str>) -> Option<u64> {
+    let is_hex = |text: &&str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let checksum = checksum.filter(|text| CHECKSUMS.contains(&text.len()));
+    let hidden = (shown(reference) != reference).then_some(reference);
+    let all = Sha256::digest(checksum.filter(is_hex).or(hidden)?);
+    let first = all.iter().take(8);
+    Some(first.fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
 }
 
 /// The list at a path; where there is none, an empty one.

@@ -1,11 +1,12 @@
 //! Hosts of bare metal (pure).
 
+use super::fields::identity;
 use super::image::INSTALL_COREOS;
 use super::metadata::{Metadata, Reference};
 use super::names::{forms, ips};
 use super::owner::owner;
 use super::readers::{is_present, pool_of};
-use crate::lenient::{is_there, message_if_any};
+use crate::lenient::{Raw, is_there, message_if_any};
 use crate::moment::{Moment, time};
 use serde::{Deserialize, Deserializer};
 use std::net::IpAddr;
@@ -94,6 +95,20 @@ pub struct HostSource {
     pub stream: Option<String>,
     #[serde(rename = "spec.customDeploy.method")]
     method: Option<String>,
+    /// A digest of the image, where its URL does not tell it from others.
+    #[serde(rename = "spec.image", deserialize_with = "whole")]
+    pub whole: Option<u64>,
+}
+
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    struct Named {
+        url: Raw<String>,
+        checksum: Raw<String>,
+    }
+
+    let Named { url, checksum } = Deserialize::deserialize(deserializer)?;
+    Ok(identity(&url.0, Some(&checksum.0)))
 }
 
 /// The kinds that a host may be for and that become a Node.

@@ -1,6 +1,6 @@
 //! The image that a spec names (pure), by [`super::platforms`].
 
-use super::fields::{digest_of_hidden, shown, str_at, text_at};
+use super::fields::{identity, shown, str_at, text_at};
 use super::platforms::audit_row;
 use super::site::Site;
 use crate::platform::Platform;
@@ -145,7 +145,9 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
     let offer = (platform == Platform::Azure).then(|| azure_offer(value.as_deref()));
     let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
     let mut site = Site::of(platform, value.as_deref(), spec);
-    site.whole = written.as_deref().and_then(digest_of_hidden);
+    let checksum = str_at(spec, "/image/checksum");
+    let written = written.as_deref();
+    site.whole = written.and_then(|written| identity(written, checksum));
     Image {
         platform: Some(platform),
         region: first(&["/placement/region", "/region", "/location"]),

@@ -87,6 +87,9 @@ pub struct Machine {
     /// Kind and name of each owner.
     #[serde(rename = "metadata.ownerReferences", deserialize_with = "references")]
     pub owners: Vec<(String, String)>,
+    /// The uid of the ControlPlaneMachineSet that made it.
+    #[serde(rename = ".metadata.ownerReferences", deserialize_with = "maker")]
+    pub control_plane: Option<String>,
     #[serde(rename = "metadata.labels")]
     pub labels: BTreeMap<String, String>,
     /// Namespace and name of its BareMetalHost.
@@ -132,6 +135,12 @@ pub fn of_both_versions<'de, D: Deserializer<'de>>(
 
     let Status { conditions, later } = Deserialize::deserialize(deserializer)?;
     Ok([conditions, later].concat())
+}
+
+fn maker<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let mut all = Vec::<Reference>::deserialize(deserializer)?.into_iter();
+    let made = all.find(|owner| owner.kind.as_deref() == Some("ControlPlaneMachineSet"));
+    Ok(made.and_then(|owner| owner.uid))
 }
 
 /// Type and address of the first addresses.

@@ -150,6 +150,11 @@ impl ManagedBootImages {
         })
     }
 
+    /// Tells whether it says nothing, neither in its status nor in its spec.
+    pub fn is_silent(&self) -> bool {
+        self.managers().next().is_none()
+    }
+
     /// Tells whether somebody asked for anything.
     pub fn has_entries(&self) -> bool {
         !self.entries.0.is_empty()

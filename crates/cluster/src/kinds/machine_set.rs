@@ -49,6 +49,9 @@ pub struct MachineSet {
     pub strategy: Option<String>,
     /// The tool or the object that writes it.
     pub owner: Option<String>,
+    pub uid: String,
+    /// A ControlPlaneMachineSet all of whose Machines are made from its template, by its own word.
+    pub is_rolled_out: bool,
 }
 
 /// A set as the API has it.
@@ -96,16 +99,34 @@ struct SetObject {
         deserialize_with = "names"
     )]
     failure_domains: Vec<String>,
+    #[serde(rename = "metadata.uid")]
+    uid: String,
     #[serde(rename = "status.replicas")]
     replicas_now: Option<i64>,
+    #[serde(rename = "status.updatedReplicas")]
+    updated: Option<i64>,
     #[serde(rename = "status.conditions", deserialize_with = "conditions")]
     conditions: Vec<Condition>,
     #[serde(rename = "status.authoritativeAPI")]
     authority: String,
 }
 
+impl SetObject {
+    /// Its operator replaces the Machines that differ from its template, and there is none left.
+    fn is_rolled_out(&self) -> bool {
+        let seen = self.observed.zip(self.generation);
+        let is_of_now = seen.is_none_or(|(observed, generation)| observed == generation);
+        let rolls = self.state == "Active" && self.strategy.as_deref() == Some("RollingUpdate");
+        let has_all = self.replicas.is_some()
+            && self.updated == self.replicas
+            && self.replicas_now == self.replicas;
+        rolls && is_of_now && has_all
+    }
+}
+
 impl From<SetObject> for MachineSet {
     fn from(object: SetObject) -> Self {
+        let is_rolled_out = object.is_rolled_out();
         let SetObject {
             owners,
             labels,
@@ -139,6 +160,8 @@ impl From<SetObject> for MachineSet {
             stream: label("machineconfiguration.openshift.io/osstream"),
             node_pool: object.node_pool,
             failure_domains: object.failure_domains,
+            uid: object.uid,
+            is_rolled_out,
             metadata: object.metadata,
             labels,
         }

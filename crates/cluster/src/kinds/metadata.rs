@@ -61,6 +61,7 @@ pub struct Reference {
     pub kind: Option<String>,
     pub name: Option<String>,
     pub namespace: Option<String>,
+    pub uid: Option<String>,
 }
 
 impl ObjectMeta {

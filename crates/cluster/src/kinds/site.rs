@@ -24,7 +24,8 @@ pub struct Site {
     pub workspace: Option<Workspace>,
     /// AWS: what chooses the AMI in place of `ami.id`.
     pub chooser: Option<&'static str>,
-    /// A digest of the whole reference, where not all of it is shown: a URL's query may choose the image.
+    /// A digest of the image's checksum, else of its reference, where not all of that is shown: a URL's query may
+    /// choose the image.
     pub whole: Option<u64>,
 }
 
@@ -58,6 +59,14 @@ impl Site {
                 .then(|| chooser(spec))
                 .flatten(),
             whole: None,
+        }
+    }
+
+    /// Of an image that is known by its whole reference alone.
+    pub fn of_whole(whole: Option<u64>) -> Self {
+        Self {
+            whole,
+            ..Self::default()
         }
     }
 

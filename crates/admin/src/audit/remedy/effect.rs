@@ -16,7 +16,7 @@ use crate::audit::results::set::SetKind;
 use crate::audit::results::some_of;
 use crate::audit::rows::set::{Place, RELEASE_IMAGE, Set};
 use crate::audit::rows::user_data::Stub;
-use crate::platform::Platform;
+use crate::audit::upkeep::candidate::ignores_images;
 use crate::version::{ImageVersion, OcpMinor};
 use skewguard_cluster::cluster::Cluster as Objects;
 
@@ -58,20 +58,10 @@ pub(crate) fn of_controller(set: &Set, running: Option<OcpMinor>) -> Effect {
     }
 }
 
-/// Since 4.21 the operator compares Machines with their set without the image, on AWS, Azure and
-/// Google Cloud.
-const IGNORES_IMAGES: OcpMinor = OcpMinor {
-    major: 4,
-    minor: 21,
-};
-
 fn control_plane(set: &Set, running: Option<OcpMinor>) -> Effect {
     use EffectKind::IsReverted;
-    let of_cloud = matches!(
-        set.image.platform,
-        Some(Platform::Aws | Platform::Azure | Platform::Gcp)
-    );
-    let is_ignored = of_cloud && running.is_some_and(|release| release >= IGNORES_IMAGES);
+    let of_cloud = ignores_images(set.image.platform, None).is_none();
+    let is_ignored = ignores_images(set.image.platform, running) == Some(true);
     let of_domain = set.path == Place::FailureDomain;
     let why = match (of_cloud, running) {
         (true, None) => "before OpenShift 4.21, and the cluster's release is not known",

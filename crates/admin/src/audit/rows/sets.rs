@@ -13,7 +13,7 @@ use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::audit::rows::set::{Place, RELEASE_IMAGE, Set};
 use crate::audit::rows::user_data::Stub;
 use crate::audit::upkeep;
-use crate::audit::upkeep::candidate::Candidate;
+use crate::audit::upkeep::candidate::{Candidate, ignores_images};
 use crate::audit::upkeep::swapped;
 use crate::audit::verdict::cpu;
 use crate::audit::versions::image_versions::Lookup;
@@ -21,6 +21,9 @@ use crate::audit::versions::known_version::{KnownVersion, by_newest_node};
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The Secret that admission names where a provider spec names none (machine-api-operator, `machine_webhook.go`).
+const DEFAULT_USER_DATA: &str = "worker-user-data";
 
 /// Namespace of the Cluster API's side of the cluster's own sets.
 const MIRRORS: &str = "openshift-cluster-api";
@@ -274,7 +277,9 @@ fn with_machines(
     };
     // Pools can be changed, templates cannot.
     let template = (of_set.kind != SetKind::MachinePool).then(|| set.source.infrastructure.clone());
-    let secret = set.source.user_data.as_deref();
+    let has_webhook = of_set.kind == SetKind::MachineSet && set.source.infrastructure.is_none();
+    let named = set.source.user_data.as_deref();
+    let secret = named.or(has_webhook.then_some(DEFAULT_USER_DATA));
     let of_set = Set {
         replicas: set.replicas,
         nodes: made_from(lookup.objects, nodes.iter().copied()),
@@ -294,7 +299,7 @@ fn with_machines(
         of_set.stub = known.and_then(|(secret, known)| Stub::by_image(secret, &known.version));
     }
     if let Some(newest) = newest
-        && is_left_out(&of_set)
+        && says_image(newest, &of_set, set, lookup.objects)
     {
         let own = Image {
             architecture: of_set.image.architecture.clone(),
@@ -306,11 +311,24 @@ fn with_machines(
     upkeep::with_capabilities(of_set, lookup.objects)
 }
 
-/// Tells whether a provider spec leaves out its image alone, which admission then fills in. Of a template that was
-/// not read a Machine proves nothing: it may be older, or made from another.
-fn is_left_out(set: &Set) -> bool {
-    let is_filled_in = matches!(set.image.platform, Some(Platform::Azure | Platform::Gcp));
-    set.known.is_none() && is_filled_in && set.image.why_not == Some(WhyNot::FieldAbsent)
+/// Tells whether the newest Machine says the image that a set does not name. A MachineSet never replaces a Machine,
+/// which so proves nothing of a template that was not read; where the provider spec leaves out its image alone,
+/// admission fills it in. A control plane's operator replaces what differs, unless it does not look at images.
+fn says_image(newest: &Machine, of_set: &Set, set: &MachineSet, objects: &Objects) -> bool {
+    let why_not = of_set.image.why_not;
+    let is_left_out = why_not == Some(WhyNot::FieldAbsent);
+    let says = match of_set.kind {
+        SetKind::ControlPlaneMachineSet => {
+            let platform = newest.source.platform();
+            let running = objects.history.running_minor();
+            let is_own = newest.control_plane.as_deref() == Some(&*set.uid);
+            let is_unread = is_left_out || why_not == Some(WhyNot::NoImage);
+            let looks = ignores_images(platform, running) == Some(false);
+            is_unread && set.is_rolled_out && is_own && looks
+        }
+        _ => is_left_out && matches!(of_set.image.platform, Some(Platform::Azure | Platform::Gcp)),
+    };
+    of_set.known.is_none() && says
 }
 
 /// Adds who keeps its image up to date.

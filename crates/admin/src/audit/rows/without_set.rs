@@ -5,6 +5,7 @@ use crate::audit::cluster::host::{Host, HostSource};
 use crate::audit::cluster::image::{INSTALL_COREOS, Image, WhyNot};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::node::Node;
+use crate::audit::cluster::site::Site;
 use crate::audit::operator::skew;
 use crate::audit::results::set::{KnownBy, SetKind};
 use crate::audit::results::upkeep::{Rule, Upkeep};
@@ -38,17 +39,21 @@ fn row_name(what: &str, image: Option<&str>) -> String {
     format!("{what}: {}", image.rsplit('/').next().unwrap_or(image))
 }
 
-/// Rows of one name get the whole name of their image.
+/// Rows of one name get the whole name of their image, and its digest where that does not tell them apart.
 fn name_apart(sets: &mut [Set]) {
     let key = |set: &Set| (set.kind, set.namespace.clone(), set.name.clone());
     let several = repeated(sets.iter().map(key));
     for set in sets.iter_mut().filter(|set| several.contains(&key(set))) {
         let what = set.name.split_once(": ").map(|(what, _)| what);
         if let (Some(what), Some(image)) = (what, &set.image.value) {
-            set.name = format!("{what}: {image}");
+            let whole = set.image.site.whole.map(|whole| format!(" #{whole:016x}"));
+            set.name = format!("{what}: {image}{}", whole.unwrap_or_default());
         }
     }
 }
+
+/// Namespace, role and image of Machines that share a row.
+type Alike<'a> = (&'a String, &'a str, (Option<String>, Option<u64>));
 
 /// Machines that no set owns, such as a control plane's without a ControlPlaneMachineSet: by role
 /// and image.
@@ -63,7 +68,8 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
         .iter()
         .filter(|machine| machine.group == MACHINE_API && !is_owned(machine))
     {
-        let image = objects.image_of(&machine.metadata, &machine.source).value;
+        let image = objects.image_of(&machine.metadata, &machine.source);
+        let image = (image.value, image.site.whole);
         groups
             .entry((
                 &machine.metadata.namespace,
@@ -73,41 +79,40 @@ fn machines(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             .or_default()
             .push(machine);
     }
-    let to_set =
-        |((namespace, role, image), machines): ((&String, &str, Option<String>), Vec<&Machine>)| {
-            let mut members: Vec<String> = machines
-                .iter()
-                .map(|machine| machine.metadata.name.clone())
-                .collect();
-            members.sort();
-            let nodes = lookup.nodes_of(machines.iter().copied());
-            let own = machines
-                .first()
-                .map(|machine| objects.image_of(&machine.metadata, &machine.source))
-                .unwrap_or_default();
-            let set = Set {
-                members,
-                upkeep: Some(Upkeep::nobody(
-                    Rule::WithoutSet,
-                    "no set makes machines of it",
-                )),
-                nodes_unread: !lookup.has_nodes(),
-                nodes: made_from(objects, nodes.iter().copied()),
-                path: Place::Machine,
-                image: Image {
-                    architecture: lookup.architecture_of(&nodes, &own),
-                    stream: upkeep::stream(objects, None, None),
-                    instance_cpu: cpu::of_set(&own, &nodes),
-                    ..own
-                },
-                ..Set::of(
-                    SetKind::Machine,
-                    namespace,
-                    row_name(role, image.as_deref()),
-                )
-            };
-            by_running(set.known_by(lookup), &nodes, objects)
+    let to_set = |((namespace, role, (image, _)), machines): (Alike<'_>, Vec<&Machine>)| {
+        let mut members: Vec<String> = machines
+            .iter()
+            .map(|machine| machine.metadata.name.clone())
+            .collect();
+        members.sort();
+        let nodes = lookup.nodes_of(machines.iter().copied());
+        let own = machines
+            .first()
+            .map(|machine| objects.image_of(&machine.metadata, &machine.source))
+            .unwrap_or_default();
+        let set = Set {
+            members,
+            upkeep: Some(Upkeep::nobody(
+                Rule::WithoutSet,
+                "no set makes machines of it",
+            )),
+            nodes_unread: !lookup.has_nodes(),
+            nodes: made_from(objects, nodes.iter().copied()),
+            path: Place::Machine,
+            image: Image {
+                architecture: lookup.architecture_of(&nodes, &own),
+                stream: upkeep::stream(objects, None, None),
+                instance_cpu: cpu::of_set(&own, &nodes),
+                ..own
+            },
+            ..Set::of(
+                SetKind::Machine,
+                namespace,
+                row_name(role, image.as_deref()),
+            )
         };
+        by_running(set.known_by(lookup), &nodes, objects)
+    };
     groups.into_iter().map(to_set).collect()
 }
 
@@ -186,6 +191,7 @@ fn hosts(objects: &Objects, lookup: &Lookup<'_>) -> Vec<Set> {
             pool: pool.clone(),
             stream: upkeep::stream(objects, stream.as_deref(), pool.as_deref()),
             is_of_release: url.is_none(),
+            site: Site::of_whole(source.whole),
             ..Image::default()
         };
         let name = row_name(&what, Some(url.as_deref().unwrap_or(INSTALL_COREOS)));

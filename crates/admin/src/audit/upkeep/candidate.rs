@@ -29,6 +29,22 @@ pub(crate) fn can_be_managed(
     (since.zip(release)).is_some_and(|(since, release)| release.minor >= since)
 }
 
+/// Tells whether the operator of control planes, since 4.21, compares a Machine with its set without the image: on
+/// AWS, Azure and Google Cloud. `None` where that depends on a release that is unknown.
+pub(crate) fn ignores_images(
+    platform: Option<Platform>,
+    running: Option<OcpMinor>,
+) -> Option<bool> {
+    const SINCE: OcpMinor = OcpMinor {
+        major: 4,
+        minor: 21,
+    };
+    match platform {
+        Some(Platform::Aws | Platform::Azure | Platform::Gcp) => Some(running? >= SINCE),
+        _ => Some(false),
+    }
+}
+
 /// A release that is known, as x.y.z.
 pub(crate) fn parsed(release: Option<&str>) -> Option<Release> {
     release?.parse().ok()

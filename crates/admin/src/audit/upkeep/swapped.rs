@@ -6,12 +6,14 @@
 //! `vsphere_helpers.go`, `swapTemplate` and `createNewVMTemplate`, releases 4.20 to 5.1).
 
 use crate::audit::cluster::image::{Image, WhyNot};
+use crate::audit::cluster::machine_configuration::ManagedBootImages;
 use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::audit::rows::set::Set;
 use crate::audit::upkeep::candidate::Candidate;
 use crate::audit::upkeep::judge_set;
 use crate::audit::versions::image_versions::Lookup;
+use crate::hops;
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
 
@@ -24,7 +26,9 @@ fn kept(set: &Set, lookup: &Lookup<'_>) -> Option<bool> {
     if set.image.platform != Some(Platform::VSphere) || set.image.value.is_none() {
         return None;
     }
-    let own = set.upkeep.as_ref().and_then(selected);
+    let is_silent = is_silent(lookup.objects);
+    let own = set.upkeep.as_ref();
+    let own = own.and_then(|upkeep| selected(upkeep, is_silent));
     let others = lookup.objects.machine_sets.iter().filter_map(|other| {
         let image = lookup.objects.image_of(&other.metadata, &other.source);
         let candidate = Candidate {
@@ -35,18 +39,27 @@ fn kept(set: &Set, lookup: &Lookup<'_>) -> Option<bool> {
         is_same(&image, &set.image).then(|| judge_set(candidate, lookup).upkeep)
     });
     others
-        .filter_map(|upkeep| selected(&upkeep))
+        .filter_map(|upkeep| selected(&upkeep, is_silent))
         .chain(own)
         .max()
 }
 
 /// Tells whether the operator selects a set: surely, or maybe.
-fn selected(upkeep: &Upkeep) -> Option<bool> {
+fn selected(upkeep: &Upkeep, is_silent: bool) -> Option<bool> {
     match (upkeep.rule, upkeep.by) {
         (Rule::Selected, _) => Some(true),
+        (Rule::NotSelected, _) if is_silent => Some(false),
         (_, Keeper::Unknown) => Some(false),
         _ => None,
     }
+}
+
+/// Tells whether MachineConfiguration says nothing, where the operator keeps templates unless it is told otherwise.
+fn is_silent(objects: &Objects) -> bool {
+    let is_default = |release| hops::is_updated_by_default(Platform::VSphere.id(), release);
+    let managed = objects.managed.as_ref();
+    managed.is_some_and(ManagedBootImages::is_silent)
+        && objects.history.running_minor().is_none_or(is_default)
 }
 
 fn is_same(a: &Image, b: &Image) -> bool {

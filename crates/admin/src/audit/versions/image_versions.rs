@@ -4,7 +4,8 @@
 //! that were published for any release, the image's name, joined nodes that were made from it, and
 //! last the reports of refused ones, which are claims. What joined nodes say otherwise is noted.
 
-use crate::audit::cluster::image::{Image, named_architecture};
+use crate::audit::cluster::groups::MACHINE_API;
+use crate::audit::cluster::image::{Image, WhyNot, named_architecture};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::machine_set::MachineSet;
 use crate::audit::cluster::node::Node;
@@ -43,6 +44,8 @@ pub(crate) struct Lookup<'a> {
     pub(crate) objects: &'a Objects,
     pub(crate) index: Index<'a>,
     by_image: BTreeMap<(Platform, String), Vec<(&'a Site, &'a Machine)>>,
+    /// Nodes of an unknown image, whose Machine was not read or does not name it, and what they say.
+    strays: Vec<(&'a Node, ImageVersion)>,
     /// Findings by an image and its site: many sets share one.
     joined: RefCell<BTreeMap<(Platform, String, Site), Rc<Joined>>>,
     /// The architecture of all nodes.
@@ -62,9 +65,11 @@ impl<'a> Lookup<'a> {
                 by_image.entry(key).or_default().push((site, machine));
             }
         }
+        let index = Index::new(objects);
         Self {
             objects,
-            index: Index::new(objects),
+            strays: strays(objects, &index),
+            index,
             by_image,
             joined: RefCell::default(),
             architecture: OnceCell::new(),
@@ -297,7 +302,8 @@ impl<'a> Lookup<'a> {
         joined
     }
 
-    /// What the nodes of these Machines say, as a claim where one of them was not read: it may say another version.
+    /// What the nodes of these Machines say, as a claim where one of them was not read, or where a node of an unknown
+    /// image says another version.
     fn doubted<'m>(
         &self,
         mut known: KnownVersion,
@@ -305,12 +311,20 @@ impl<'a> Lookup<'a> {
     ) -> KnownVersion {
         let is_gone = self.objects.is_listed("", "Node");
         let unread = machines.find_map(|machine| self.index.node_not_read(machine));
-        if let Some(name) = unread.filter(|_| !is_gone && known.claim.is_none()) {
+        let unread = unread.filter(|_| !is_gone);
+        let unread =
+            unread.map(|name| format!("Node {name}, made from the same image, was not read"));
+        let other = || {
+            let mut strays = self.strays.iter();
+            let (node, says) = strays.find(|(_, says)| *says != known.version)?;
+            let name = &node.metadata.name;
+            Some(format!("Node {name}, whose image is unknown, says {says}"))
+        };
+        if known.claim.is_none()
+            && let Some(doubt) = unread.or_else(other)
+        {
             known.claim = Some(Claim {
-                says: format!(
-                    "{} says {}, and Node {name}, made from the same image, was not read",
-                    known.from, known.version
-                ),
+                says: format!("{} says {}, and {doubt}", known.from, known.version),
                 may_be_newer: false,
                 lacks_node: true,
             });
@@ -482,6 +496,24 @@ impl<'a> Lookup<'a> {
             (&*node.metadata.name, version.map(|(version, _)| version))
         })
     }
+}
+
+fn strays<'a>(objects: &'a Objects, index: &Index<'a>) -> Vec<(&'a Node, ImageVersion)> {
+    let is_gone = objects.is_listed(MACHINE_API, "Machine");
+    let is_stray = |node: &&Node| match index.machine_of(node) {
+        None => node.is_of_machine_api && !is_gone,
+        Some(machine) => {
+            let image = objects.image_of(&machine.metadata, &machine.source);
+            matches!(
+                image.why_not,
+                Some(WhyNot::FieldAbsent | WhyNot::NoImage | WhyNot::UnknownPlatform)
+            )
+        }
+    };
+    let nodes = objects.nodes.iter().filter(is_stray);
+    nodes
+        .filter_map(|node| Some((node, objects.version_of(node)?.0)))
+        .collect()
 }
 
 /// The value that all of these nodes have, where they say the same.

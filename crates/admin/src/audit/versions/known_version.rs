@@ -25,7 +25,7 @@ pub(crate) struct Claim {
     pub(crate) says: String,
     /// Nothing says that the image is as old: it is not taken for the oldest one in use.
     pub(crate) may_be_newer: bool,
-    /// A node of the same image was not read.
+    /// A node of the same image was not read, or the newest says nothing.
     pub(crate) lacks_node: bool,
 }
 
@@ -55,17 +55,17 @@ pub(crate) fn by_newest_node<'a>(
     nodes: impl Iterator<Item = &'a Node>,
     notes: &mut Vec<String>,
 ) -> Option<KnownVersion> {
-    let nodes: Vec<&Node> = nodes.collect();
-    let newest = nodes.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
-    if let Some(torn) = newest.and_then(|newest| torn(objects, newest)) {
+    let mut all: Vec<&Node> = nodes.collect();
+    all.sort_by(|a, b| a.age().cmp(&b.age()));
+    let last = all.last().copied();
+    if let Some(torn) = last.and_then(|newest| torn(objects, newest)) {
         return Some(torn);
     }
-    let mut labelled: Vec<_> = nodes
-        .into_iter()
-        .filter_map(|node| Some((node, objects.version_of(node)?)))
-        .collect();
-    labelled.sort_by(|(a, _), (b, _)| a.age().cmp(&b.age()));
+    let labelled = all.into_iter();
+    let labelled = labelled.filter_map(|node| Some((node, objects.version_of(node)?)));
+    let mut labelled: Vec<_> = labelled.collect();
     let (newest, (version, by)) = labelled.pop()?;
+    let silent = last.filter(|last| last.metadata.name != newest.metadata.name);
     let name = &newest.metadata.name;
     let says = labelled
         .iter()
@@ -78,9 +78,17 @@ pub(crate) fn by_newest_node<'a>(
         ));
     }
     // A node labels itself; an aleph file was read by a person.
-    let claim = match by {
-        KnownBy::Aleph => None,
-        _ => contradiction((name, &version), says),
+    let claim = match (by, silent) {
+        (_, Some(silent)) => Some(Claim {
+            says: format!(
+                "Node {name} says {version}, and Node {}, the newest made from the same image, has no label",
+                silent.metadata.name
+            ),
+            may_be_newer: false,
+            lacks_node: true,
+        }),
+        (KnownBy::Aleph, None) => None,
+        (_, None) => contradiction((name, &version), says),
     };
     let more = match labelled.len() - others {
         0 => String::new(),
