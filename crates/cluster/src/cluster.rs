@@ -221,9 +221,14 @@ pub struct Cluster {
 impl Cluster {
     /// What a pool serves to a new node.
     pub fn served(&self, pool: Option<&str>) -> Served {
-        let found = pool.and_then(|pool| self.config_pools.get(pool));
-        let Some((pool, config)) = found.and_then(|pool| Some((pool, pool.config()?))) else {
+        let Some(pool) = pool.and_then(|pool| self.config_pools.get(pool)) else {
             return Served::Cluster { is_read: false };
+        };
+        let Some(config) = pool.config() else {
+            return match pool.is_open() {
+                true => Served::Unread("a config that its status does not name".to_owned()),
+                false => Served::Cluster { is_read: false },
+            };
         };
         match self.rendered.get(config) {
             Some(release) => Served::Release(release.clone()),

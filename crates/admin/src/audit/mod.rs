@@ -242,17 +242,22 @@ fn oldest_and_cluster(
     let hides = unread
         .iter()
         .any(|unread| unread.hides_sets || unread.makes_nodes);
-    let whole = |oldest: &&Oldest| oldest.unknown == 0 && !hides;
-    let found = oldest.as_ref().filter(whole);
+    let has_nodes = objects.all_nodes().next().is_some();
+    let found = oldest.as_ref().filter(|oldest| oldest.unknown == 0);
+    let found = found.filter(|_| has_nodes && !hides);
+    let is_whole = found.is_some();
     let cluster = objects.skew.as_ref().map(|said| ClusterSkew {
         blocks_alone: found
             .is_some_and(|found| skew::blocks_alone(said, found, objects.release.as_deref())),
         ..skew::cluster(said, version.as_ref())
     });
-    let has_command =
-        found.is_some() && !objects.is_single_node && skew::is_wrong(cluster.as_ref());
-    if let Some(oldest) = oldest.as_mut().filter(|_| !has_command) {
-        (oldest.command, oldest.way_back) = (None, None);
+    let is_wrong = is_whole && !objects.is_single_node && skew::is_wrong(cluster.as_ref());
+    let command = version.as_ref().filter(|_| is_wrong);
+    let command = command.and_then(skew::command);
+    if let Some(oldest) = &mut oldest {
+        let way_back = objects.skew.as_ref().map(skew::way_back);
+        oldest.way_back = way_back.filter(|_| command.is_some());
+        oldest.command = command;
     }
     (oldest, cluster)
 }

@@ -53,11 +53,13 @@ impl ConfigPool {
     /// `GetConfig` of `pkg/server/cluster_server.go`, 4.6 to 5.0). A pool without nodes has the new one.
     pub fn config(&self) -> Option<&str> {
         let is_new = self.updated > Some(0) || self.machines == Some(0);
-        let [first, second] = match is_new {
-            true => [&self.wanted, &self.current],
-            false => [&self.current, &self.wanted],
+        let found = match is_new {
+            true => self.wanted.as_ref().or(self.current.as_ref()),
+            // A paused pool serves what its status says.
+            false if self.is_paused => self.current.as_ref(),
+            false => self.current.as_ref().or(self.wanted.as_ref()),
         };
-        first.as_deref().or(second.as_deref())
+        found.map(String::as_str)
     }
 
     /// Tells whether it may serve a config of another release than the cluster's.

@@ -102,10 +102,18 @@ impl VSphere {
     }
 
     /// Tells whether this workspace is in a failure domain, by the fields that the Machine Config Operator
-    /// compares (`createNewVMTemplate` of `pkg/controller/bootimage/vsphere_helpers.go`, 4.20 to 5.1).
-    pub fn has(&self, workspace: &Workspace) -> bool {
+    /// compares (`createNewVMTemplate` of `pkg/controller/bootimage/vsphere_helpers.go`, 4.20 to 5.1); `None` where
+    /// one that the API demands is missing.
+    pub fn has(&self, workspace: &Workspace) -> Option<bool> {
+        let lacks = |of: &Workspace| {
+            [&of.server, &of.datacenter, &of.datastore]
+                .into_iter()
+                .any(String::is_empty)
+        };
+        let mut domains = self.failure_domains.iter();
+        let is_cut = self.vcenters.is_empty() || domains.any(|domain| lacks(&domain.workspace));
         let is_known = |vcenter: &VCenter| vcenter.server == workspace.server;
-        self.vcenters.iter().any(is_known)
+        let has = self.vcenters.iter().any(is_known)
             && self.failure_domains.iter().any(|domain| {
                 let of = &domain.workspace;
                 of.server == workspace.server
@@ -113,7 +121,9 @@ impl VSphere {
                     && of.datastore == workspace.datastore
                     && of.vm_group == workspace.vm_group
                     && same_path(&of.resource_pool, &workspace.resource_pool)
-            })
+            });
+        let is_open = !self.failure_domains.is_empty() && (is_cut || lacks(workspace));
+        (has || !is_open).then_some(has)
     }
 }
 

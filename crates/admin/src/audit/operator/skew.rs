@@ -49,14 +49,13 @@ pub(crate) fn is_older(a: &ImageVersion, b: &ImageVersion) -> bool {
 /// The oldest of the versions that these sets make nodes from.
 pub(crate) fn oldest(users: Vec<User>) -> Option<(ImageVersion, Oldest)> {
     let (oldest, used_by, unknown) = oldest_of(users)?;
-    let command = command(&oldest);
     Some((
         oldest.clone(),
         Oldest {
             boot_image: BootImageStatus::from(&oldest),
             used_by,
-            way_back: command.is_some().then(|| WAY_BACK.to_owned()),
-            command,
+            command: None,
+            way_back: None,
             unknown,
         },
     ))
@@ -72,28 +71,50 @@ pub(crate) fn oldest_birth(nodes: Vec<User>) -> Option<OldestBirth> {
     })
 }
 
-/// Command that undoes it: without a value of its own the operator decides by itself again.
-const WAY_BACK: &str = r#"oc patch machineconfiguration cluster --type json -p '[{"op":"remove","path":"/spec/bootImageSkewEnforcement"}]'"#;
+/// Command that undoes it, by what the cluster says now: without a value of its own the operator decides by itself.
+pub(crate) fn way_back(said: &ClusterSkew) -> String {
+    const REMOVE: &str = r#"oc patch machineconfiguration cluster --type json -p '[{"op":"remove","path":"/spec/bootImageSkewEnforcement"}]'"#;
+    let is_manual = said.mode == "Manual";
+    let value = match (&said.rhcos_version, &said.ocp_version) {
+        (Some(rhcos), _) if fits_rhcos_version(rhcos) => Some(Manual::Rhcos(rhcos)),
+        (None, Some(ocp)) if ocp.parse::<Release>().is_ok() => Some(Manual::Ocp(ocp)),
+        _ => None,
+    };
+    let value = value.filter(|_| is_manual);
+    value.map_or_else(|| REMOVE.to_owned(), |value| manual(&value))
+}
+
+/// A value of mode `Manual`.
+enum Manual<'a> {
+    Rhcos(&'a str),
+    Ocp(&'a str),
+}
 
 /// The command that sets the mode `Manual`. `rhcosVersion` takes
 /// `^[0-9]+\.[0-9]+\.([0-9]{8}|[0-9]{12})-[0-9]+$` of 14 to 21 characters, `ocpVersion` x.y.z; only
 /// one of them may be there, so that the other, which may have been set before, is taken away
 /// (openshift/api, `operator/v1`, `ClusterBootImageManual`).
-fn command(version: &ImageVersion) -> Option<String> {
-    let manual = if fits_rhcos_version(&version.text) && !is_stream_9(version) {
-        format!(r#"{{"mode":"RHCOSVersion","rhcosVersion":"{version}","ocpVersion":null}}"#)
-    } else {
-        format!(
-            r#"{{"mode":"OCPVersion","ocpVersion":"{}.0","rhcosVersion":null}}"#,
-            version.ocp?
-        )
+pub(crate) fn command(version: &ImageVersion) -> Option<String> {
+    if fits_rhcos_version(&version.text) && !is_stream_9(version) {
+        return Some(manual(&Manual::Rhcos(&version.text)));
+    }
+    let ocp = version.ocp?;
+    Some(manual(&Manual::Ocp(&format!("{ocp}.0"))))
+}
+
+fn manual(value: &Manual<'_>) -> String {
+    let manual = match value {
+        Manual::Rhcos(version) => {
+            format!(r#"{{"mode":"RHCOSVersion","rhcosVersion":"{version}","ocpVersion":null}}"#)
+        }
+        Manual::Ocp(version) => {
+            format!(r#"{{"mode":"OCPVersion","ocpVersion":"{version}","rhcosVersion":null}}"#)
+        }
     };
     let patch = format!(
         r#"{{"spec":{{"bootImageSkewEnforcement":{{"mode":"Manual","manual":{manual}}}}}}}"#
     );
-    Some(format!(
-        "oc patch machineconfiguration cluster --type merge -p '{patch}'"
-    ))
+    format!("oc patch machineconfiguration cluster --type merge -p '{patch}'")
 }
 
 fn fits_rhcos_version(text: &str) -> bool {
@@ -120,8 +141,12 @@ pub(crate) fn blocks_alone(said: &ClusterSkew, found: &Oldest, release: Option<&
         return false;
     };
     let image = ImageVersion::parse(&found.boot_image.version);
-    let is_new = image.ocp.is_none_or(|ocp| ocp >= limits.minimum_ocp.minor)
-        && limits.accepts(None, Some(&image.text)) == Some(true);
+    let by_ocp = image.ocp.map(|ocp| ocp >= limits.minimum_ocp.minor);
+    let by_rhcos = limits.accepts(None, Some(&image.text));
+    let is_new = match fits_rhcos_version(&image.text) {
+        true => by_ocp != Some(false) && by_rhcos == Some(true),
+        false => by_ocp == Some(true),
+    };
     let value = limits.accepts(said.ocp_version.as_deref(), said.rhcos_version.as_deref());
     said.mode == "Manual" && value == Some(false) && is_new
 }

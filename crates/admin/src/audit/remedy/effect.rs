@@ -168,6 +168,10 @@ pub(crate) fn effects(set: &Set, remedy: &Remedy, objects: &Objects) -> Vec<Effe
     }
     let of_user_data = || {
         let stub = set.stub.as_ref()?;
+        // An image up to 4.5 says more than the release that the cluster was installed as.
+        let known = set.known.as_ref().filter(|_| !stub.is_known());
+        let by_image = known.and_then(|known| Stub::by_image(stub.secret(), &known.version));
+        let stub = by_image.as_ref().unwrap_or(stub);
         let image = remedy.version.as_deref().map(ImageVersion::parse);
         of_user_data(stub, image.as_ref(), set.is_converted)
     };

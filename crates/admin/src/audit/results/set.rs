@@ -176,7 +176,7 @@ pub(crate) enum ReleaseBy {
     PoolUnread,
     /// Its pool serves a config of another release, or one that was not read.
     Pool,
-    /// The NodePool's own.
+    /// The NodePool's own, or that of a node class.
     NodePool,
     /// The one that was asked about.
     Target,

@@ -23,7 +23,8 @@ use crate::audit::upkeep::candidate::{Candidate, KEPT, can_be_managed, parsed};
 use crate::audit::upkeep::upkeep_rules as rules;
 use crate::audit::versions::image_versions::Lookup;
 use crate::audit::versions::known_version::KnownVersion;
-use crate::version::{OcpMinor, Release};
+use crate::platform::Platform;
+use crate::version::{OcpMinor, OsFamily, Release};
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::kinds::kind_table;
 use std::time::Duration;
@@ -351,7 +352,18 @@ pub(crate) fn with_capabilities(mut set: Set, objects: &Objects) -> Set {
             && set.owner.is_none()
             && can_be_managed(set.kind, set.image.platform, release)
     };
+    // There an Infrastructure may say that the operator keeps none.
+    let needs_it = matches!(
+        set.image.platform,
+        Some(Platform::Azure | Platform::VSphere)
+    );
+    let is_read = objects.has_infrastructure || !needs_it;
+    // What would be written is the cluster's own image.
+    let mut own = objects.own_images.iter();
+    let is_of_okd = !objects.is_okd() && own.any(|own| is_okds(set.image.platform, own));
     let could_be_kept = set.upkeep_rule() == Some(Rule::NotSelected)
+        && is_read
+        && !is_of_okd
         && !objects.is_azure_stack
         && can_be_managed(objects.release.as_deref());
     let history = &objects.history;
@@ -359,6 +371,13 @@ pub(crate) fn with_capabilities(mut set: Set, objects: &Objects) -> Set {
         history.running_minor() >= Some(CONVERTS) && can_be_managed(history.running.as_deref());
     set.could_be_kept = could_be_kept;
     set
+}
+
+/// Tells whether it is an image of this platform, and of OKD.
+fn is_okds(platform: Option<Platform>, own: &OwnImage) -> bool {
+    let family = own.version().os_family();
+    let is_of_okd = family.is_some_and(|family| family != OsFamily::Rhcos);
+    Some(own.platform) == platform && is_of_okd
 }
 
 /// The first release whose operator converts user data.

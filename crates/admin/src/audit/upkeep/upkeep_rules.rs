@@ -308,8 +308,11 @@ fn vsphere(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
         });
     };
     let workspace = candidate.image.site.workspace.clone().unwrap_or_default();
-    (!vsphere.has(&workspace)).then(|| {
-        Upkeep::nobody(
+    let has = vsphere.has(&workspace);
+    let by = has.map_or(Keeper::Unknown, |_| Keeper::Nobody);
+    (has != Some(true)).then(|| {
+        Upkeep::new(
+            by,
             Rule::VSphereFailureDomain,
             format!(
                 "its workspace (server {}, datacenter {}, datastore {}, resource pool {}) is in no failure domain of Infrastructure cluster",

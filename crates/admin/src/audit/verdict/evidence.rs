@@ -9,6 +9,7 @@ use crate::audit::upkeep::candidate::parsed;
 use crate::audit::verdict::horizon::later;
 use crate::audit::verdict::image_judge::{Judge, without_warnings};
 use crate::audit::verdict::served::At;
+use crate::audit::verdict::valid;
 use crate::audit::versions::estimate::estimate;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::audit::versions::lookup_help::{LookupHelp, NAME_RELEASE, lookup_help};
@@ -93,6 +94,39 @@ pub(crate) fn by_what_is_known(
         verdict.message = format!("the policy has no rule for images of {family}");
     }
     verdict
+}
+
+/// Leaves open what a limit of one pool decides otherwise, where the pool of a set is unknown.
+pub(crate) fn with_pool(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
+    let is_of_any = matches!(
+        set.kind,
+        SetKind::MachineSet
+            | SetKind::Machine
+            | SetKind::BareMetalHost
+            | SetKind::MachineDeployment
+    );
+    let (true, None, Some(version)) = (is_of_any, &set.image.pool, &judged.version) else {
+        return judged;
+    };
+    let limits = valid(judge.policy).map_or(&[][..], |policy| &policy.limits);
+    let mut pools = limits.iter().flat_map(|limit| limit.pools.iter().flatten());
+    let decides_otherwise = |pool: &&String| {
+        let image = Image {
+            pool: Some((*pool).clone()),
+            ..judge.image.clone()
+        };
+        let judge = Judge {
+            image: &image,
+            ..judge
+        };
+        judge.verdict(Some(version)).verdict != judged.verdict.verdict
+    };
+    let Some(pool) = pools.find(decides_otherwise) else {
+        return judged;
+    };
+    let message = format!("its pool is unknown, and the policy has another limit for pool {pool}");
+    let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
+    Judged { verdict, ..judged }
 }
 
 /// Adds the later releases that would refuse a known version. Where the release is unknown that leaves the verdict

@@ -29,7 +29,8 @@ impl At {
             unread: None,
         };
         let own = objects.release.as_ref();
-        if kind == SetKind::NodePool {
+        let is_of_class = matches!(kind, SetKind::EC2NodeClass | SetKind::OpenshiftEC2NodeClass);
+        if kind == SetKind::NodePool || is_of_class && release.is_some() {
             return of(release.or(own), ReleaseBy::NodePool);
         }
         match objects.served(pool) {

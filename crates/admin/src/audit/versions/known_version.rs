@@ -66,6 +66,11 @@ pub(crate) fn by_newest_node<'a>(
     let mut labelled: Vec<_> = labelled.collect();
     let (newest, (version, by)) = labelled.pop()?;
     let silent = last.filter(|last| last.metadata.name != newest.metadata.name);
+    let created = newest.metadata.created;
+    let twin = labelled
+        .iter()
+        .find(|(node, (other, _))| node.metadata.created == created && *other != version);
+    let twin = twin.map(|(node, _)| &node.metadata.name);
     let name = &newest.metadata.name;
     let says = labelled
         .iter()
@@ -88,7 +93,10 @@ pub(crate) fn by_newest_node<'a>(
             lacks_node: true,
         }),
         (KnownBy::Aleph, None) => None,
-        (_, None) => contradiction((name, &version), says),
+        (_, None) => contradiction((name, &version), says).map(|claim| Claim {
+            lacks_node: twin.is_some(),
+            ..claim
+        }),
     };
     let more = match labelled.len() - others {
         0 => String::new(),
