@@ -692,7 +692,8 @@ fn a_value_that_alone_blocks_updates_is_said_with_its_command() {
          from an image below the operator's minimum. No set needs another image for that. To correct the value, which ends the block: \
          oc patch machineconfiguration cluster --type merge -p \
          '{\"spec\":{\"bootImageSkewEnforcement\":{\"mode\":\"Manual\",\"manual\":{\"mode\":\"RHCOSVersion\",\"rhcosVersion\":\"418.94.202511191518-0\",\"ocpVersion\":null}}}}' \
-         The way back: oc patch machineconfiguration cluster --type json";
+         The way back: oc patch machineconfiguration cluster --type merge -p \
+         '{\"spec\":{\"bootImageSkewEnforcement\":{\"mode\":\"Manual\",\"manual\":{\"mode\":\"OCPVersion\",\"ocpVersion\":\"4.12.0\",\"rhcosVersion\":null}}}}'";
     const CASE: &str = "manual-value-is-stale";
     for more in [&[][..], &["-o", "wide"]] {
         let (text, exit) = of_case(CASE, more);

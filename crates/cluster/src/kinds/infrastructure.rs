@@ -105,13 +105,10 @@ impl VSphere {
     /// compares (`createNewVMTemplate` of `pkg/controller/bootimage/vsphere_helpers.go`, 4.20 to 5.1); `None` where
     /// one that the API demands is missing.
     pub fn has(&self, workspace: &Workspace) -> Option<bool> {
-        let lacks = |of: &Workspace| {
-            [&of.server, &of.datacenter, &of.datastore]
-                .into_iter()
-                .any(String::is_empty)
-        };
-        let mut domains = self.failure_domains.iter();
-        let is_cut = self.vcenters.is_empty() || domains.any(|domain| lacks(&domain.workspace));
+        let lacks = |of: &Workspace| of.server.is_empty() || of.datacenter.is_empty();
+        let mut domains = self.failure_domains.iter().map(|domain| &domain.workspace);
+        let is_cut = domains.any(|of| lacks(of) || of.datastore.is_empty());
+        let is_cut = is_cut || self.vcenters.is_empty();
         let is_known = |vcenter: &VCenter| vcenter.server == workspace.server;
         let has = self.vcenters.iter().any(is_known)
             && self.failure_domains.iter().any(|domain| {
