@@ -343,16 +343,6 @@ fn what_is_taken_away_makes_a_row_unknown_and_says_so() {
         );
         assert!(message.contains(says), "{edits:?}: {message}");
     }
-    // A set without its API's name is no set that is understood.
-    let spec =
-        json!({ "kind": "OpenstackProviderSpec", "image": "rhcos-9.6.20250523-0-openstack" });
-    let mut other = machine_set("b", &spec);
-    other.as_object_mut().unwrap().remove("apiVersion");
-    let (found, exit) = of(&[machine_set("a", &spec), other]);
-    assert_eq!(exit, Exit::Failed);
-    let unread = unread(&found);
-    let wanted = ("MachineSet openshift-machine-api/b", "it has no apiVersion");
-    assert!(unread.contains(&wanted), "{unread:?}");
 }
 
 /// A Machine says the image of a control plane's set only where the set's operator has replaced all others.
