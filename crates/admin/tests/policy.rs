@@ -398,7 +398,7 @@ fn limits_that_were_not_compared_are_named() {
     for (target, says) in [
         (
             &[][..],
-            &["Not compared with the limits for 4.22, 4.23: --target names a release"][..],
+            &["Not compared with the limits for 4.22, 4.23: --target names one"][..],
         ),
         (&["--target", "4.21"], &[]),
     ] {
@@ -411,6 +411,39 @@ fn limits_that_were_not_compared_are_named() {
         let first = first.unwrap_or("Allowed: the boot image is within the policy's limits");
         assert_eq!(out.lines().next(), Some(first), "{target:?}");
     }
+}
+
+#[test]
+fn limits_of_pools_are_not_compared_without_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("policy.json");
+    let limits =
+        r#"[{"minimumOCPVersion":"4.10.0"},{"pools":["master"],"minimumOCPVersion":"4.13.0"}]"#;
+    let policy = format!(
+        r#"{{"apiVersion":"skewguard.dev/v1alpha1","kind":"BootImageSkewPolicy","mode":"Warn","limits":{limits},"knownIssues":[]}}"#
+    );
+    std::fs::write(&path, policy).unwrap();
+    let check = [
+        "check",
+        "--image",
+        "411.86.202308081056-0",
+        "--target",
+        "4.21",
+        "--policy",
+    ];
+    let check = [&check[..], &[path.to_str().unwrap()]].concat();
+    let first = |more: &[&str]| {
+        let (_, out, _) = run(&[&check[..], more].concat());
+        out.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(
+        first(&[]),
+        "Not compared with the limits for pool master: --pool names one"
+    );
+    assert_eq!(
+        first(&["--pool", "master"]),
+        "Would be refused: boot image is OCP 4.11; the minimum is 4.13.0"
+    );
 }
 
 /// An image of OKD has limits on OKD alone.

@@ -85,23 +85,28 @@ fn enforce(policy: &mut PolicyInput) -> Option<String> {
     (own != Mode::Enforce).then_some(says)
 }
 
-/// A warning of the limits that are for a release, where none was named.
-fn not_compared(policy: &PolicyInput) -> Option<String> {
+/// The limits that are for a release or for pools, where none was named.
+fn not_compared(policy: &PolicyInput, args: &Args) -> Vec<String> {
     let PolicyInput::Valid { policy, .. } = policy else {
-        return None;
+        return Vec::new();
     };
-    let limits = policy.limits.iter();
-    let mut releases: Vec<String> = limits
-        .filter_map(|limit| limit.release)
-        .map(|release| match release {
-            LimitRelease::Exact(exact) => exact.to_string(),
-            LimitRelease::Minor(minor) => minor.to_string(),
-        })
-        .collect();
-    releases.dedup();
-    let releases = releases.join(", ");
-    (!releases.is_empty())
-        .then(|| format!("Not compared with the limits for {releases}: --target names a release"))
+    let limits = || policy.limits.iter();
+    let release = |release| match release {
+        LimitRelease::Exact(exact) => exact.to_string(),
+        LimitRelease::Minor(minor) => minor.to_string(),
+    };
+    let releases = limits().filter_map(|limit| limit.release).map(release);
+    let pools = limits().flat_map(|limit| limit.pools.iter().flatten().cloned());
+    let says = |is_named: bool, what: &str, mut names: Vec<String>, option: &str| {
+        names.dedup();
+        let names = names.join(", ");
+        (!is_named && !names.is_empty())
+            .then(|| format!("Not compared with the limits for {what}{names}: {option} names one"))
+    };
+    let named = (args.target.is_some(), args.pool.is_some());
+    let releases = says(named.0, "", releases.collect(), "--target");
+    let pools = says(named.1, "pool ", pools.collect(), "--pool");
+    releases.into_iter().chain(pools).collect()
 }
 
 /// What `policy init` writes for such an image, or such a release; a warning where these are not of one product.
@@ -169,14 +174,11 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         None => starter(&version, args.target.as_deref()),
     };
     let warning = args.mode.and_then(|AsMode::Enforce| enforce(&mut policy));
-    let beyond = match &args.target {
-        Some(_) => None,
-        None => not_compared(&policy),
-    };
+    let beyond = not_compared(&policy, args);
     let said = match args.output {
         super::TextOrJson::Json => beyond.clone(),
         // It stands above the verdict.
-        super::TextOrJson::Text => None,
+        super::TextOrJson::Text => Vec::new(),
     };
     super::warn_of_target(args.target.as_deref(), io);
     if let Some(pool) = &args.pool
@@ -211,7 +213,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     });
     match args.output {
         super::TextOrJson::Text => {
-            if let Some(beyond) = beyond {
+            for beyond in beyond {
                 writeln!(io.out, "{beyond}\n")?;
             }
             io.out.write_all(text::render(&verdict).as_bytes())?;

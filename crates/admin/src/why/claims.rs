@@ -276,7 +276,7 @@ fn after_refusal(finding: Finding, reason: &str, judged: Option<&SetAudit>) -> F
     };
     if !judged.would_be_refused() {
         return finding.next(format!(
-            "{set} makes its next machines from {made_from}, which the limits that were compared allow: those of `--policy`, else the ones that `policy init` writes. The node compares the cluster's own"
+            "{set} makes its next machines from {made_from}, which the policy that was compared allows. Name the cluster's own by `--policy`"
         ));
     }
     let remedy = judged.remedy.as_deref().unwrap_or(help);

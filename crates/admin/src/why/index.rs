@@ -133,8 +133,8 @@ impl<'a> Index<'a> {
         several && !named.any(|name| self.links.node(name).is_some())
     }
 
-    /// Finds the requests of addresses that no Machine, host, agent or Node has, and those of a Node's that
-    /// had joined before: whoever is behind such an address is not known.
+    /// Finds requests of unknown clients: from an address that no Machine, host, agent or Node has, or that
+    /// a Node has which had joined before.
     fn find_strange_askers(&mut self) {
         let facts = self.facts;
         let known = addresses(facts);

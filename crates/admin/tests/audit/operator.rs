@@ -376,7 +376,7 @@ fn what_is_not_known_is_an_error_and_no_guess() {
         ("4.24.0", "of 4.24 are not known"),
         (
             "4.20.7",
-            "the Machine Config Operator of 4.20 has no limits for boot images; it has them from 4.22 on. `oc skewguard policy init` writes",
+            "the Machine Config Operator of 4.20 has no limits for boot images; it has them from 4.22 on. `oc skewguard policy init` alone writes",
         ),
         ("latest", "the release of the cluster, latest, is not x.y.z"),
         (

@@ -145,7 +145,7 @@ pub(crate) struct SetAudit {
     /// The same change for the repository that the set is kept in.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) patch_file: Option<Box<PatchFile>>,
-    /// Effect of the remedy beside its field: the worst of `effects`. Later releases may add words.
+    /// Worst of `effects`. Later releases may add words.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) effect: Option<EffectKind>,
     /// Effects of the remedy beside its field, the worst first, and who does it.
