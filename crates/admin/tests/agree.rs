@@ -12,7 +12,7 @@ use skewguard_cluster::kinds::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-const DATA: &str = "tests/data";
+pub(crate) const DATA: &str = "tests/data";
 
 /// What the command prints to stdout and stderr, with its times, and its outcome.
 fn run(args: &[&str]) -> (String, String, Exit) {
