@@ -375,7 +375,11 @@ fn a_machine_says_the_image_of_a_control_plane_that_is_rolled_out() {
         // From 4.21 on it does not compare images.
         of_release("4.21.3"),
     ] {
-        assert_eq!(verdict(&[more.clone()]), "Undetermined", "{more:?}");
+        assert_eq!(
+            verdict(std::slice::from_ref(&more)),
+            "Undetermined",
+            "{more:?}"
+        );
     }
 }
 
