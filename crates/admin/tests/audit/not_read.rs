@@ -63,6 +63,21 @@ fn a_row_is_unknown_where_what_would_decide_was_not_read() {
     }
 }
 
+/// A cluster that was installed with images of spec 2, and whose user data somebody may have converted.
+#[test]
+fn user_data_that_was_not_read_may_have_been_converted() {
+    let case = "tests/data/cases/image-of-spec-2-secret-not-read/objects.json";
+    let objects = std::fs::read_to_string(case).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("objects.json");
+    std::fs::write(&file, objects.replace("4.8.11", "4.2.10")).unwrap();
+    let (out, _, exit) = audit(&["--from", file.to_str().unwrap(), "-o", "json"]);
+    let message = "maybe no node comes up from it: the user data (Secret worker-user-data, not read) may have been converted to spec 3, which the Ignition of 42.80.20191002.0 does not read";
+    let found = serde_json::from_str(&out).unwrap();
+    assert_eq!(row(&found, "w"), ("Undetermined", message));
+    assert_eq!(exit, Exit::Unknown);
+}
+
 #[test]
 fn what_is_named_and_was_not_read_makes_the_audit_incomplete() {
     let within = |within: &str| {

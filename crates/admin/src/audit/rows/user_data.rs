@@ -105,6 +105,18 @@ impl Stub {
         ignition_specs::cannot_read(image, self.spec)
     }
 
+    /// Doubt about user data that was not read, in words: an image up to 4.5 reads spec 2 alone, and the data may
+    /// have been converted since.
+    pub(crate) fn perhaps_converted(&self, image: &ImageVersion) -> Option<String> {
+        let reads_3 = !ignition_specs::cannot_read(image, Spec { major: 3, minor: 0 });
+        (!self.is_known() && !reads_3).then(|| {
+            format!(
+                "the user data (Secret {}, not read) may have been converted to spec 3, which the Ignition of {} does not read",
+                self.secret, image.text
+            )
+        })
+    }
+
     /// The specs that the Ignition of an image reads which does not read this, in words.
     fn others(&self, image: Option<&ImageVersion>) -> String {
         let known = image.and_then(ignition_specs::of_image);

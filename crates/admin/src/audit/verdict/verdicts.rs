@@ -87,11 +87,17 @@ fn believed(set: &Set, judge: Judge<'_>) -> (Option<KnownVersion>, Option<KnownV
 /// tells whether that decides: then nothing is allowed. An estimate counts until a node joined from the image.
 fn with_user_data(judged: Judged, set: &Set) -> (Judged, bool) {
     let found = judged.version.as_ref().zip(set.stub.as_ref());
-    let found = found.filter(|(version, stub)| !set.is_stub_read && stub.is_unreadable(version));
+    let found = found.filter(|_| !set.is_stub_read);
     let Some((version, stub)) = found else {
         return (judged, false);
     };
-    let why = stub.unreadable(Some(version));
+    let why = match stub.is_unreadable(version) {
+        true => stub.unreadable(Some(version)),
+        false => match stub.perhaps_converted(version) {
+            Some(why) => why,
+            None => return (judged, false),
+        },
+    };
     // A node that joined from the image says otherwise.
     let mut nodes = set.nodes.iter();
     let has_joined = nodes.any(|nodes| nodes.version.as_ref() == Some(&version.text));
@@ -103,8 +109,9 @@ fn with_user_data(judged: Judged, set: &Set) -> (Judged, bool) {
             "maybe no node comes"
         };
         let message = format!("{comes_up} up from it: {why}");
+        let is_unreadable = stub.is_unreadable(version);
         let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
-        return (Judged { verdict, ..judged }, true);
+        return (Judged { verdict, ..judged }, is_unreadable);
     }
     let note = is_likely.then_some(why);
     (Judged { note, ..judged }, false)
