@@ -105,8 +105,10 @@ fn read_within(paths: &[PathBuf], objects: &mut Cluster, limits: Limits) -> Vec<
         reader.path(path);
     }
     let of_insights = reader.of_insights;
+    // Every must-gather has those copies, and `why` never reads them: no gap.
+    let is_gap = of_insights > 0 && !reader.has_logs();
     let mut unread = reader.unread;
-    if of_insights > 0 {
+    if is_gap {
         unread.push(Unread::new(
             format!("insights-data, files: {of_insights}"),
             "copies of the Insights Operator; --from reads one where it is named by itself",
