@@ -23,9 +23,7 @@ impl Case<'_> {
             }
         }
     }
-}
 
-impl Case<'_> {
     /// Pending requests, made since it was, whose node cannot be read.
     fn requests_of_unknown(&self) -> impl Iterator<Item = String> {
         let all = self.facts.requests.iter();

@@ -122,8 +122,7 @@ impl Case<'_> {
     /// The finding of a machine whose Node is in a hosted cluster.
     pub(super) fn hosted(&mut self) -> Finding {
         let pool = self.node_pool();
-        let mut pools = self.facts.node_pools.iter();
-        let own = pools.find(|one| one.metadata.full_name() == pool);
+        let own = self.own_node_pool();
         let bad = own.and_then(|own| self.see_pool(own));
         let is_invalid = own.is_some_and(is_invalid);
         // That nobody asked says less than that there is nothing to ask for.

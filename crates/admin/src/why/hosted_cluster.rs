@@ -61,7 +61,14 @@ fn is_of(pool: &NodePool, cluster: &HostedCluster) -> bool {
 }
 
 impl<'a> Case<'a> {
-    fn hosted_cluster(&self) -> Option<&'a HostedCluster> {
+    /// The NodePool of its Machine.
+    pub(super) fn own_node_pool(&self) -> Option<&'a NodePool> {
+        let named = self.machine?.node_pool.as_deref()?;
+        let mut pools = self.facts.node_pools.iter();
+        pools.find(|pool| pool.metadata.full_name() == named)
+    }
+
+    pub(super) fn hosted_cluster(&self) -> Option<&'a HostedCluster> {
         let mut all = self.facts.hosted_clusters.iter();
         match self.subject {
             Subject::HostedCluster(cluster) => Some(cluster),

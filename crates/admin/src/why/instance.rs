@@ -565,9 +565,7 @@ impl<'a> Case<'a> {
 
     /// The line about it in its NodePool's condition: `Machine NAME: Reason: message`.
     fn node_pool_says(&mut self, machine: &Machine) -> Option<String> {
-        let named = machine.node_pool.as_deref()?;
-        let mut pools = self.facts.node_pools.iter();
-        let pool = pools.find(|pool| pool.metadata.full_name() == named)?;
+        let pool = self.own_node_pool()?;
         let condition = condition(&pool.conditions, "AllMachinesReady")?;
         let line = format!("Machine {}: ", machine.metadata.name);
         let (_, says) = condition.message.split_once(&line)?;
@@ -575,7 +573,8 @@ impl<'a> Case<'a> {
         let says = says.split("\\n").next()?;
         // A reason alone is no cause.
         let says = Some(says.trim()).filter(|says| says.contains(": "))?;
-        self.see_condition_of(&format!("NodePool {named}"), condition);
+        let object = format!("NodePool {}", pool.metadata.full_name());
+        self.see_condition_of(&object, condition);
         Some(says.to_owned())
     }
 }

@@ -4,6 +4,7 @@
 use super::case::Case;
 use super::way::Stage;
 use serde::Deserialize;
+use skewguard_cluster::kinds::node_pool::HostedCluster;
 use skewguard_core::platform::Platform;
 use skewguard_core::version::Release;
 use std::sync::LazyLock;
@@ -18,9 +19,9 @@ struct Issue {
     platforms: Vec<String>,
     /// The ClusterOperator that its clusters have.
     operator: Option<String>,
-    /// It is of hosted clusters alone.
+    /// The releases of NodePools that have it, where `releases` are those of their HostedCluster.
     #[serde(default)]
-    hosted: bool,
+    node_pools: Vec<Range>,
     stages: Vec<Stage>,
     what: String,
 }
@@ -41,16 +42,14 @@ fn published(text: &str) -> Option<Release> {
     (release.to_string() == text).then_some(release)
 }
 
-impl Issue {
-    /// The range that has the release.
-    fn range(&self, release: &str) -> Option<&Range> {
-        let own = published(release)?;
-        let has = |range: &&Range| {
-            let ends = published(&range.from).zip(published(&range.to));
-            ends.is_some_and(|(from, to)| from <= own && own <= to)
-        };
-        self.releases.iter().find(has)
-    }
+/// The range that has the release.
+fn range<'a>(ranges: &'a [Range], release: &str) -> Option<&'a Range> {
+    let own = published(release)?;
+    let has = |range: &&Range| {
+        let ends = published(&range.from).zip(published(&range.to));
+        ends.is_some_and(|(from, to)| from <= own && own <= to)
+    };
+    ranges.iter().find(has)
 }
 
 impl Case<'_> {
@@ -59,19 +58,28 @@ impl Case<'_> {
         let platform = self.machine.and_then(|machine| machine.source.platform());
         let platform = platform.map_or("none", Platform::id);
         let operators = &self.facts.operators;
-        let is_hosted = self
-            .machine
-            .is_some_and(|machine| machine.node_pool.is_some());
+        let pool = self
+            .own_node_pool()
+            .and_then(|pool| pool.release.as_deref());
+        let is_of_pool = |issue: &Issue| {
+            let ranges = &issue.node_pools;
+            ranges.is_empty() || pool.is_some_and(|own| range(ranges, own).is_some())
+        };
         let is_own = |issue: &&Issue| {
             let operator = issue.operator.as_ref();
             issue.stages.contains(&stage)
-                && (is_hosted || !issue.hosted)
+                && is_of_pool(issue)
                 && (issue.platforms.is_empty() || issue.platforms.iter().any(|own| own == platform))
                 && operator.is_none_or(|own| operators.is_empty() || operators.contains_key(own))
         };
-        let release = self.facts.release.as_deref().unwrap_or_default();
+        let of_cluster = self.facts.release.as_deref();
+        let of_hosted = self.hosted_cluster().and_then(HostedCluster::release);
         let says = |issue: &Issue| {
-            let Range { from, to } = issue.range(release)?;
+            let release = match issue.node_pools.is_empty() {
+                true => of_cluster,
+                false => of_hosted,
+            };
+            let Range { from, to } = range(&issue.releases, release?)?;
             Some(format!(
                 "A possible cause, known of {from} to {to}: {} ({}, {})",
                 issue.what, issue.name, issue.source
@@ -94,12 +102,16 @@ mod tests {
             for platform in &issue.platforms {
                 assert!(platform == "none" || Platform::named(platform).is_some());
             }
-            for Range { from, to } in &issue.releases {
+            for Range { from, to } in issue.releases.iter().chain(&issue.node_pools) {
                 let ends = published(from).zip(published(to));
                 assert!(ends.is_some_and(|(from, to)| from <= to), "{from} {to}");
             }
         }
-        let of = |release| ISSUES.iter().find_map(|issue| issue.range(release));
+        let of = |release| {
+            ISSUES
+                .iter()
+                .find_map(|issue| range(&issue.releases, release))
+        };
         assert_eq!(of("4.20.13").map(|range| &*range.from), Some("4.20.8"));
         for other in ["4.20.7", "4.20.14", "4.20.0-rc.1", "", "4.20"] {
             assert!(of(other).is_none(), "{other}");

@@ -4,6 +4,7 @@
 
 use super::{Gather, json, only};
 use serde_json::{Value, json};
+use std::path::Path;
 
 const NAMESPACE: &str = "clusters-guest";
 
@@ -284,6 +285,31 @@ fn a_payload_that_is_not_made_is_told_beside_a_log_without_requests() {
     // The machine-config-server is the hosting cluster's.
     let unseen = only(&found)["unseen"].to_string();
     assert!(!unseen.contains("machine-config-server"), "{unseen}");
+}
+
+/// A failure by the releases of HostedCluster and NodePool, whatever the hosting cluster's is.
+#[test]
+fn a_failure_of_two_releases_is_looked_up_by_both() {
+    let case = "tests/data/cases-why/nodepool-payload-not-made";
+    for (hosted, pool, wanted) in [
+        ("4.16.7", "4.14.30", true),
+        ("4.15.30", "4.14.33", true),
+        ("4.16.7", "4.14.34", false),
+        ("4.16.7", "4.16.7", false),
+        ("4.16.11", "4.14.30", false),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        super::copy(Path::new(case), dir.path());
+        for (file, release) in [("hc.json", hosted), ("np.json", pool)] {
+            let path = dir.path().join(file);
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(path, text.replace("4.19.9", release)).unwrap();
+        }
+        let found = json(&[dir.path().to_str().unwrap()]);
+        let next = found["machines"][0]["next"].to_string();
+        let is_told = next.contains("HyperShiftNodePoolSkewBinaryDownload");
+        assert_eq!(is_told, wanted, "{hosted} {pool}: {next}");
+    }
 }
 
 /// HyperShift goes on with a version that it does not support, and not where the others are False.

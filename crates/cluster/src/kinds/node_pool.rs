@@ -72,9 +72,23 @@ pub struct HostedCluster {
     pub metadata: Metadata,
     #[serde(rename = "status.conditions", deserialize_with = "conditions")]
     pub conditions: Vec<Condition>,
+    /// The newest first.
+    #[serde(rename = "status.version.history")]
+    history: Vec<Update>,
+}
+
+/// A release that a HostedCluster has had.
+#[derive(Debug, Deserialize)]
+struct Update {
+    version: Option<String>,
 }
 
 impl HostedCluster {
+    /// The release of its control plane, which is another one than that of the cluster that hosts it.
+    pub fn release(&self) -> Option<&str> {
+        self.history.first()?.version.as_deref()
+    }
+
     /// The namespace of its control plane and of its Machines.
     pub fn control_plane(&self) -> String {
         let Metadata {
