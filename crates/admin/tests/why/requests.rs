@@ -29,9 +29,17 @@ fn request_with(name: &str, node: &str, user: &str, at: &str, more: Option<(u64,
     }
     let key = KeyPair::generate().unwrap();
     let pem = params.serialize_request(&key).unwrap().pem().unwrap();
+    let groups = match user == BOOTSTRAPPER {
+        true => json!([
+            "system:serviceaccounts",
+            "system:serviceaccounts:openshift-machine-config-operator",
+            "system:authenticated"
+        ]),
+        false => json!(["system:nodes", "system:authenticated"]),
+    };
     json!({ "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
         "metadata": { "name": name, "creationTimestamp": format!("2026-08-20T{at}Z"), "resourceVersion": "900001", "uid": name },
-        "spec": { "request": STANDARD.encode(pem), "signerName": "kubernetes.io/kube-apiserver-client-kubelet", "username": user,
+        "spec": { "request": STANDARD.encode(pem), "signerName": "kubernetes.io/kube-apiserver-client-kubelet", "username": user, "groups": groups,
             "usages": ["digital signature", "client auth"] }, "status": {} })
 }
 
@@ -102,7 +110,15 @@ fn a_request_that_is_not_as_a_nodes_is_never_approved() {
     let at = "09:10:00";
     let builder = "system:serviceaccount:default:builder";
     let own = request("csr-a", NODE, BOOTSTRAPPER, "08:55:00");
+    // What an API server writes, and this one lacks, was not read.
+    let without = |field: &str| {
+        let mut cut = request("csr-b", NODE, BOOTSTRAPPER, at);
+        cut["spec"].as_object_mut().unwrap().remove(field);
+        cut
+    };
     for odd in [
+        without("groups"),
+        without("usages"),
         request("csr-b", NODE, builder, at),
         request_with(
             "csr-b",

@@ -69,7 +69,8 @@ pub struct RequestObject {
     conditions: Vec<Condition>,
 }
 
-/// Tells if groups and usages are those of a node's request; where one has none these were not read.
+/// Tells if groups and usages are those of a node's request. The API server writes both: where one has none these
+/// were not read, and say nothing.
 fn is_made_alike(
     (is_client, is_first): (bool, bool),
     groups: &[String],
@@ -82,7 +83,9 @@ fn is_made_alike(
         "server auth"
     };
     let is_usage = |own: &str| own == usage || USAGES.contains(&own);
-    groups.iter().all(|group| own.contains(&&**group)) && usages.iter().all(|own| is_usage(own))
+    let is_whole = !groups.is_empty() && !usages.is_empty();
+    let are_groups = groups.iter().all(|group| own.contains(&&**group));
+    is_whole && are_groups && usages.iter().all(|own| is_usage(own))
 }
 
 impl CertificateRequest {
