@@ -91,12 +91,13 @@ fn with_user_data(judged: Judged, set: &Set) -> (Judged, bool) {
     let Some((version, stub)) = found else {
         return (judged, false);
     };
-    let why = match stub.is_unreadable(version) {
-        true => stub.unreadable(Some(version)),
-        false => match stub.perhaps_converted(version) {
-            Some(why) => why,
-            None => return (judged, false),
-        },
+    let is_unreadable = stub.is_unreadable(version);
+    let why = match is_unreadable {
+        true => Some(stub.unreadable(Some(version))),
+        false => stub.perhaps_converted(version),
+    };
+    let Some(why) = why else {
+        return (judged, false);
     };
     // A node that joined from the image says otherwise.
     let mut nodes = set.nodes.iter();
@@ -109,7 +110,6 @@ fn with_user_data(judged: Judged, set: &Set) -> (Judged, bool) {
             "maybe no node comes"
         };
         let message = format!("{comes_up} up from it: {why}");
-        let is_unreadable = stub.is_unreadable(version);
         let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
         return (Judged { verdict, ..judged }, is_unreadable);
     }
