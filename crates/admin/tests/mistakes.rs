@@ -242,6 +242,15 @@ fn utf_16_is_read() {
     .unwrap();
     let (lint, ..) = run(&["policy", "lint", yaml.to_str().unwrap()]);
     assert!(lint.contains(&warns.replace("UTF-16", "YAML")), "{lint}");
+    let marked = desk.path().join("marked.json");
+    let text = std::fs::read_to_string(POLICY).unwrap();
+    std::fs::write(&marked, format!("\u{feff}{text}")).unwrap();
+    let marked = marked.to_str().unwrap();
+    let (lint, ..) = run(&["policy", "lint", marked]);
+    let with_mark = warns.replace("UTF-16", "UTF-8 with a byte order mark");
+    assert!(lint.contains(&with_mark), "{lint}");
+    let judged = run(&["check", "--policy", marked, "--aleph", &aleph]);
+    assert!(judged.0.contains("Would be refused: "), "{judged:?}");
     let judged = run(&["check", "--policy", &policy, "--aleph", &aleph]);
     assert!(judged.0.starts_with("Would be refused: "), "{judged:?}");
     let audited = run(&["audit", "--policy", &policy, "--from", &objects]).0;

@@ -140,9 +140,9 @@ fn not_as_nodes_read(path: &Path, bytes: &[u8]) -> Option<&'static str> {
     if std::str::from_utf8(bytes).is_ok_and(looks_like_yaml) {
         return Some("YAML");
     }
-    match *file::read_start(path, 2).ok()? {
+    match *file::read_start(path, 3).ok()? {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
-        [0xef, 0xbb, 0xbf] => Some("UTF-8 with a byte order mark"),
+        [0xef, 0xbb, 0xbf, ..] => Some("UTF-8 with a byte order mark"),
         _ => None,
     }
 }
