@@ -97,6 +97,53 @@ fn journals_of_the_field_have_their_cause() {
     }
 }
 
+/// A unit's journal with a failure, once or again and again, and then what `now` says.
+fn journal_of(failure: &str, times: usize, now: &str) -> String {
+    let unit = "machine-config-daemon-firstboot.service";
+    let line = |unit: &str, text: &str| format!("Sep 23 08:00:01 w {unit}[1]: {text}\n");
+    let lines = |text: &str| text.lines().map(|text| line(unit, text)).collect::<String>();
+    let start = line("init.scope", "Starting Machine Config Daemon Firstboot...");
+    let ends = format!("{unit}: Failed with result 'exit-code'.");
+    let failed = start.clone() + &lines(failure) + &line("init.scope", &ends);
+    failed.repeat(times) + &start + &lines(now)
+}
+
+/// A failure of a process that has ended is over while another one is at work, unless it came
+/// twice.
+#[test]
+fn a_new_start_ends_what_an_old_one_said() {
+    let rebases = "I0923 08:05:05.2 1912 rpm-ostree.go:190] Executing rebase to quay.io/a\nPulling manifest: a";
+    let kubelet = "I0611 09:20:15.7 9575 server.go:895] \"Client rotation is on, will bootstrap in background\"";
+    for (phase, failure, now, wanted) in [
+        (
+            Phase::Rebase,
+            "Error: unknown command \"firstboot-complete-machineconfig\" for \"machine-config-daemon\"",
+            rebases,
+            "BootImageToolTooOld",
+        ),
+        (
+            Phase::Rebase,
+            "I0923 08:00:05.2 1712 rpm-ostree.go:190] Executing rebase to quay.io/a\nerror: Installing kernel: regfile copy: No space left on device",
+            rebases,
+            "NoSpace",
+        ),
+        (
+            Phase::Join,
+            "E0611 09:00:15.7 2575 run.go:72] \"command failed\" err=\"failed to run Kubelet: invalid CPUs \\\"9-15\\\" specified by --reserved-cpus\"",
+            kubelet,
+            "KubeletConfigInvalid",
+        ),
+    ] {
+        let read = |times, now| Finding::read(journal_of(failure, times, now).as_bytes(), phase);
+        assert_eq!(read(1, now).cause.as_str(), "UnderWay", "{failure}");
+        assert_eq!(read(2, now).cause.as_str(), wanted, "{failure}");
+        assert_eq!(read(1, failure).cause.as_str(), wanted, "{failure}");
+        let again = "kubelet.service: Scheduled restart job, restart counter is at 212.";
+        let restarts = read(0, &format!("{failure}\n{again}"));
+        assert_eq!(restarts.cause.as_str(), wanted, "{failure}");
+    }
+}
+
 /// What a journal does not name is told by what systemd says of the unit.
 #[test]
 fn where_nothing_failed_it_says_what_it_waits_for() {
@@ -297,8 +344,28 @@ fn only_the_last_attempt_counts() {
         ),
         (
             vec![&known[..], &[RUNS_REBASE, "Pulling manifest: a"]],
+            "UnderWay",
+            "the next attempt goes on",
+        ),
+        (
+            vec![&unknown[..], &[RUNS_REBASE, "Pulling manifest: a"]],
+            "UnderWay",
+            "the same after words that nobody knows",
+        ),
+        (
+            vec![&known[..], &known, &[RUNS_REBASE, "Pulling manifest: a"]],
             "NameNotResolved",
-            "the next attempt has not failed",
+            "the two before it failed alike",
+        ),
+        (
+            vec![&unknown[..], &unknown, &[RUNS_REBASE]],
+            "Unknown",
+            "the same after words that nobody knows",
+        ),
+        (
+            vec![&unknown[..], &known, &[RUNS_REBASE]],
+            "UnderWay",
+            "the two before it failed each in its way",
         ),
         (
             vec![

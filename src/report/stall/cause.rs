@@ -10,6 +10,7 @@ use crate::node::units::FIRSTBOOT;
 use crate::text::UnknownWord;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::iter::Peekable;
 
 /// The causes, in paragraphs: the name and the phases in which it can be one; the cause in one
 /// clause; what to do in whole sentences, and after a phase and `: ` what to do there if that is
@@ -35,6 +36,12 @@ const ADVANCES: [&str; 4] = [
 
 /// Words of whatever failed.
 const FAILS: [&str; 3] = ["error", "fatal", "failed"];
+
+/// The daemon's words before its rebase.
+const REBASES: &str = "executing rebase";
+
+/// systemd's words when it will start a unit again.
+const RESTARTS: &str = "scheduled restart job";
 
 /// Units whose journals belong to the rebase. The daemon pulls and rebases old images, and updates
 /// the boot loader, in transient units, and the OS in rpm-ostree's daemon, which needs /boot. As
@@ -182,30 +189,47 @@ impl Finding {
         unit: None,
     };
 
-    /// Reads a journal: the newest line that the table knows, of the last attempt that says
-    /// something. An older attempt does not count, nor a command before one that failed for a
-    /// reason that the table does not know, nor the boot loader's update before the rebase, which
-    /// goes on without it (4.22).
+    /// Reads a journal: what made the last attempt fail. While one goes on, that of the attempt
+    /// before it is over, unless the two before it failed alike: so does a loop.
     pub(crate) fn read(journal: &[u8], phase: Phase) -> Self {
+        let mut lines = newest_first(journal).peekable();
+        if lines.peek().is_none() {
+            return Self::NOTHING;
+        }
+        let is_of_attempt = |(_, line): &(_, String)| !begins(line) && !sleeps(line);
+        let (failure, goes_on) = Self::of_attempt(&mut lines, phase);
+        let failure = if goes_on {
+            while lines.next_if(is_of_attempt).is_some() {}
+            let before = Self::of_attempt(&mut lines, phase).0;
+            failure.filter(|failure| before.is_some_and(|before| before.cause == failure.cause))
+        } else {
+            failure
+        };
+        failure.unwrap_or(Self {
+            cause: Cause::UNDER_WAY,
+            unit: None,
+        })
+    }
+
+    /// Reads one attempt from its end: the newest line that the table knows, if one failed; and
+    /// that another one has begun since. A command before one that failed for a reason that the
+    /// table does not know does not count.
+    fn of_attempt(
+        lines: &mut Peekable<impl Iterator<Item = Line>>,
+        phase: Phase,
+    ) -> (Option<Self>, bool) {
         let (mut found, mut has_failed, mut has_slept) = (Self::NOTHING, false, false);
-        let (mut has_dependency, mut rebases) = (false, false);
-        let (mut is_quiet, mut has_lines) = (true, false);
-        for line in journal.rsplit(|byte| *byte == b'\n') {
-            let line = String::from_utf8_lossy(line).to_ascii_lowercase();
-            let (unit, line) = split_prefix(line.trim());
-            if is_aside(line) || is_warning(line) || rebases && is_of_boot_loader(unit, line) {
-                continue;
-            }
-            let sleeps = line.contains("sleeping 1 minute for retry");
-            has_lines |= !line.is_empty();
-            rebases = !sleeps && (rebases || line.contains("executing rebase"));
+        let (mut has_dependency, mut is_quiet, mut goes_on) = (false, true, false);
+        while let Some((unit, line)) = lines.next_if(|(_, line)| {
             // What a program says last. After it comes another one.
             let is_last_word = line.starts_with("error: ") && !passes_on(line);
-            if has_failed && (sleeps || is_last_word || begins(line)) || has_slept && sleeps {
-                break;
-            }
-            is_quiet &= !sleeps && !FAILS.iter().any(|words| line.contains(words));
-            has_slept |= sleeps;
+            !(has_failed && (sleeps(line) || is_last_word || begins(line))
+                || has_slept && sleeps(line))
+        }) {
+            let line = line.as_str();
+            is_quiet &= !sleeps(line) && !FAILS.iter().any(|words| line.contains(words));
+            goes_on |= is_quiet && begins(line) && !line.contains(RESTARTS);
+            has_slept |= sleeps(line);
             if let Some(cause) = Cause::of_line(line, phase) {
                 let explains = OF_DEPENDENCIES.contains(&cause.as_str());
                 if has_dependency && !explains {
@@ -214,7 +238,7 @@ impl Finding {
                 found = Self { cause, unit };
                 has_dependency = line.contains("dependency");
                 if !has_dependency {
-                    return found;
+                    return (Some(found), goes_on);
                 }
                 // What failed before it says more.
                 has_failed = true;
@@ -226,11 +250,27 @@ impl Finding {
             }
             has_failed |= fails || ADVANCES.iter().any(|words| line.contains(words));
         }
-        if is_quiet && has_lines && found.cause == Cause::UNKNOWN {
-            found.cause = Cause::UNDER_WAY;
-        }
-        found
+        let is_failure = !is_quiet || found.cause != Cause::UNKNOWN;
+        (is_failure.then_some(found), goes_on)
     }
+}
+
+/// A line in lower case, and the unit of [`BESIDE_REBASE`] that printed it.
+type Line = (Option<&'static str>, String);
+
+/// The lines of a journal that can say why, the newest first. What the boot loader's update says
+/// before a rebase is over: the daemon goes on without it (4.22).
+fn newest_first(journal: &[u8]) -> impl Iterator<Item = Line> {
+    let mut rebases = false;
+    journal.rsplit(|byte| *byte == b'\n').filter_map(move |line| {
+        let line = String::from_utf8_lossy(line).to_ascii_lowercase();
+        let (unit, line) = split_prefix(line.trim());
+        if is_aside(line) || is_warning(line) || rebases && is_of_boot_loader(unit, line) {
+            return None;
+        }
+        rebases = !sleeps(line) && (rebases || line.contains(REBASES));
+        (!line.is_empty()).then(|| (unit, line.to_owned()))
+    })
 }
 
 /// A line of `journalctl -o with-unit`: the unit of [`BESIDE_REBASE`] that printed it, and what it
@@ -284,13 +324,19 @@ fn passes_on(line: &str) -> bool {
     end.len() < line.len() && end.ends_with("exit status ") || line.contains("running systemd-run ")
 }
 
-/// A unit or a command starts.
+/// The daemon waits for its next attempt.
+fn sleeps(line: &str) -> bool {
+    line.contains("sleeping 1 minute for retry")
+}
+
+/// A unit or a command starts, or will.
 fn begins(line: &str) -> bool {
     ["starting ", "started ", "trying to pull "]
         .iter()
         .any(|words| line.starts_with(words))
-        || line.contains("scheduled restart job")
-        || line.contains("] running")
+        || [RESTARTS, REBASES, "] running"]
+            .iter()
+            .any(|words| line.contains(words))
 }
 
 /// The line has the parts of the pattern, one after the other.
