@@ -101,7 +101,11 @@ fn journals_of_the_field_have_their_cause() {
 fn journal_of(failure: &str, times: usize, now: &str) -> String {
     let unit = "machine-config-daemon-firstboot.service";
     let line = |unit: &str, text: &str| format!("Sep 23 08:00:01 w {unit}[1]: {text}\n");
-    let lines = |text: &str| text.lines().map(|text| line(unit, text)).collect::<String>();
+    let lines = |text: &str| {
+        text.lines()
+            .map(|text| line(unit, text))
+            .collect::<String>()
+    };
     let start = line("init.scope", "Starting Machine Config Daemon Firstboot...");
     let ends = format!("{unit}: Failed with result 'exit-code'.");
     let failed = start.clone() + &lines(failure) + &line("init.scope", &ends);

@@ -262,15 +262,17 @@ type Line = (Option<&'static str>, String);
 /// before a rebase is over: the daemon goes on without it (4.22).
 fn newest_first(journal: &[u8]) -> impl Iterator<Item = Line> {
     let mut rebases = false;
-    journal.rsplit(|byte| *byte == b'\n').filter_map(move |line| {
-        let line = String::from_utf8_lossy(line).to_ascii_lowercase();
-        let (unit, line) = split_prefix(line.trim());
-        if is_aside(line) || is_warning(line) || rebases && is_of_boot_loader(unit, line) {
-            return None;
-        }
-        rebases = !sleeps(line) && (rebases || line.contains(REBASES));
-        (!line.is_empty()).then(|| (unit, line.to_owned()))
-    })
+    journal
+        .rsplit(|byte| *byte == b'\n')
+        .filter_map(move |line| {
+            let line = String::from_utf8_lossy(line).to_ascii_lowercase();
+            let (unit, line) = split_prefix(line.trim());
+            if is_aside(line) || is_warning(line) || rebases && is_of_boot_loader(unit, line) {
+                return None;
+            }
+            rebases = !sleeps(line) && (rebases || line.contains(REBASES));
+            (!line.is_empty()).then(|| (unit, line.to_owned()))
+        })
 }
 
 /// A line of `journalctl -o with-unit`: the unit of [`BESIDE_REBASE`] that printed it, and what it
