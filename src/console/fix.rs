@@ -27,7 +27,7 @@ fn article(wanted: Wanted) -> &'static str {
 pub(super) struct Fix {
     /// The remedy: one line.
     pub(super) what: String,
-    /// The field to change, or another way: one line.
+    /// The field to change, or another way: at most two lines.
     pub(super) field: String,
     /// The images of the cluster's own release are known: [`images`]. A hosted cluster has none.
     pub(super) from_cluster: bool,
@@ -47,20 +47,17 @@ pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted, product: Pr
         match target.pool.as_deref() {
             None => return perhaps_hosted(platform, a, os),
             Some("master") => {
-                return hosted_or_installed(a, image.map_or("CoreOS image", |image| image.noun));
+                return hosted_or_installed(platform, a);
             }
             Some(_) => {}
         }
     }
     let made_from = platform.map(|platform| MadeFrom::of(target.pool.as_deref(), platform));
     let (what, field) = match (platform.zip(made_from), image) {
-        (Some((Platform::KubeVirt, _)), _) => {
-            return Fix {
-                what: format!("Hosted cluster: {a} containerDiskImage or release in its NodePool."),
-                field: format!("VM made by hand: {a} {os} disk image"),
-                from_cluster: false,
-            };
-        }
+        (Some((Platform::KubeVirt, _)), _) => (
+            format!("Hosted cluster: {a} containerDiskImage or release in its NodePool."),
+            format!("VM made by hand: {a} {os} disk image."),
+        ),
         (Some((Platform::Metal, made_from)), _) => (
             format!("Install it anew from {a} {os} live ISO or PXE image. Metal3: set"),
             match made_from {
@@ -88,10 +85,26 @@ pub(super) fn fix(id: Option<&str>, target: &Target, wanted: Wanted, product: Pr
 
 /// The change where the cluster may be a hosted one, whose workers are of the pool `master`, or may
 /// not be installed yet.
-fn hosted_or_installed(a: &str, noun: &str) -> Fix {
+///
+/// A hosted cluster's bare metal boots the discovery image of its InfraEnv, whose versions are those of
+/// the AgentServiceConfig (openshift/assisted-service#5365): no NodePool changes it.
+fn hosted_or_installed(platform: Option<Platform>, a: &str) -> Fix {
+    let image = platform.and_then(|platform| platform.row().image);
+    let noun = image.map_or("CoreOS image", |image| image.noun);
+    let installed = format!("the installer's own image. Else install it anew: {a} {noun}.");
+    let (what, field) = match platform {
+        Some(Platform::Metal) => (
+            "Hosted cluster: set its InfraEnv's osImageVersion (one of osImages in",
+            format!("the AgentServiceConfig), boot its new ISO. At installation: {installed}"),
+        ),
+        _ => (
+            "Hosted cluster: image or release of its NodePool. At installation:",
+            installed,
+        ),
+    };
     Fix {
-        what: "Hosted cluster: image or release of its NodePool. At installation:".to_owned(),
-        field: format!("the installer's own image. Else install it anew: {a} {noun}."),
+        what: what.to_owned(),
+        field,
         from_cluster: false,
     }
 }
@@ -117,7 +130,7 @@ fn perhaps_hosted(platform: Option<Platform>, a: &str, os: &str) -> Fix {
         ),
         (Some(Platform::Metal), _) => (
             format!("Install it again from {a} {os} live ISO or PXE image (Metal3:"),
-            "MachineSet image.url, .checksum; hosted cluster: NodePool release).",
+            "MachineSet image.url, .checksum; hosted cluster: osImageVersion of its InfraEnv, then its new ISO).",
         ),
         _ => (
             format!("Install it again from {a} {os} image: change the template, disk"),
@@ -224,7 +237,7 @@ fn machine_api(
             };
             (
                 "Of a ControlPlaneMachineSet: set OnDelete (else it replaces all), then".to_owned(),
-                format!("its {field}, delete this Machine. Else reinstall it."),
+                format!("its {field}, {anew}"),
             )
         }
         MadeFrom::Machine => (
@@ -309,12 +322,11 @@ mod tests {
         }
         lines.push(["s390x", "x86_64"].map(|arch| without_ssh(arch).to_owned()));
         lines.push(["s390x", "x86_64"].map(|arch| or_boot(arch).to_owned()));
-        for line in lines.as_flattened() {
-            assert!(
-                line.len() <= super::super::page::TEXT,
-                "{} columns: {line}",
-                line.len()
-            );
+        for [what, field] in lines {
+            for (text, most) in [(what, 1), (field, 2)] {
+                let lines = crate::text::wrap(&text, super::super::page::TEXT);
+                assert!(lines.len() <= most, "{text}");
+            }
         }
     }
 }

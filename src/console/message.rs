@@ -105,11 +105,7 @@ pub(crate) fn kernel_log(verdict: &Verdict) -> String {
 /// sentences for a report.
 pub(crate) fn remedy(verdict: &Verdict) -> String {
     let caveat = caveat(verdict).map(|(label, text)| format!(" {label}: {text}."));
-    format!(
-        "{}{}",
-        sentences(&fix_of(verdict)),
-        caveat.unwrap_or_default()
-    )
+    sentences(&fix_of(verdict)) + &caveat.unwrap_or_default()
 }
 
 /// The boot image, and how to get a newer one, for the note about the first boot.
@@ -131,24 +127,24 @@ fn whole(verdict: &Verdict, context: &Context, printer: Printer) -> String {
     let Some(words) = words(verdict) else {
         return String::new();
     };
-    let page = |room| page(&words, verdict, context, printer, room);
-    // A node that is held says all that it needs, as far as there is room.
+    let page = |spare| page(&words, verdict, context, printer, spare);
+    // A node that goes on although it is refused says it briefly.
     let most = match verdict.fate() {
-        Fate::Held => LINES_MAX,
-        _ => 1,
+        Fate::LetThrough | Fate::Warned => 1,
+        _ => LINES_MAX,
     };
-    page(1 + page(1).room().min(most)).finish()
+    page(page(0).room().min(most)).finish()
 }
 
-/// The message, with so many lines of what is needed.
+/// The message, with so many lines more than its shortest form: for the first texts that need them.
 fn page(
     words: &ConsoleWords,
     verdict: &Verdict,
     context: &Context,
     printer: Printer,
-    room: usize,
+    spare: usize,
 ) -> Page {
-    let mut page = Page::new(printer);
+    let mut page = Page::with_spare(printer, spare);
     page.line(&format!("*** {} ***", headline(words, verdict)));
     for line in consequence(words, verdict, context) {
         page.line(&line);
@@ -157,13 +153,17 @@ fn page(
     page.item("Found", &found(verdict), 1);
     page.item("", &found_where(verdict), 1);
     let (label, text) = need(verdict);
-    page.item(label, &text, room);
+    page.item(label, &text, 1);
     page.item("", &source(verdict), 2);
-    if verdict.fate() != Fate::Unchecked {
-        help(&mut page, verdict);
+    match verdict.fate() {
+        Fate::Unchecked => page.item("Next", next(verdict), 1),
+        _ => help(&mut page, verdict),
     }
     if verdict.fate() == Fate::Held {
         let_in(&mut page, context, printer);
+    }
+    if let Some(warning) = verdict.warnings.first() {
+        page.extra("Warning", warning);
     }
     more(&mut page, verdict);
     page.item("Cluster", &cluster(context), 2);
@@ -179,14 +179,47 @@ fn need(verdict: &Verdict) -> (&'static str, String) {
     }
 }
 
+/// The next step for whoever reads that a node could not be checked.
+fn next(verdict: &Verdict) -> &'static str {
+    match verdict.reason {
+        Reason::PolicyInvalid => "Correct the policy: oc skewguard policy lint says what is wrong.",
+        Reason::LimitUndecided => {
+            "See what is wrong in it: oc skewguard policy lint. If nothing is: a newer skewguard on the node, or a limit without what the node cannot tell."
+        }
+        Reason::NoLimitForTarget => {
+            "Give the policy a limit for it, or one without release, pools and when."
+        }
+        Reason::TargetUnknown => {
+            "Nothing for this node. A limit without release, pools and when needs no target."
+        }
+        Reason::BootImageUnknown | Reason::BootImageUndecodable => {
+            "Nothing for this node. onUndetermined: Refuse would hold such nodes."
+        }
+        _ => {
+            "Nothing for this node. To have such nodes judged: a newer skewguard, or a limit for them (oc skewguard policy lint)."
+        }
+    }
+}
+
 fn help(page: &mut Page, verdict: &Verdict) {
     let fix = fix_of(verdict);
+    let caveat = caveat(verdict);
+    let has_caveat = caveat.is_some();
+    let (first, others): (Vec<_>, Vec<_>) =
+        caveat.into_iter().partition(|(label, _)| *label == "First");
+    for (label, text) in first {
+        page.item(label, &text, 1);
+    }
     page.item("Fix", &fix.what, 1);
-    page.item("", &fix.field, 1);
-    match caveat(verdict) {
-        Some((label, text)) => page.item(label, &text, 1),
-        None if fix.from_cluster => page.item("Images", images(verdict.product()), 1),
-        None => {}
+    page.item("", &fix.field, 2);
+    for (label, text) in others {
+        page.item(label, &text, 1);
+    }
+    let of_cluster = images(verdict.product());
+    match has_caveat {
+        _ if !fix.from_cluster => {}
+        true => page.extra("Images", of_cluster),
+        false => page.item("Images", of_cluster, 1),
     }
 }
 
@@ -225,7 +258,7 @@ fn another_image(verdict: &Verdict, wanted: Wanted) -> Fix {
 /// What the fix alone does not mend, with its label: one line.
 fn caveat(verdict: &Verdict) -> Option<(&'static str, String)> {
     let is_hardware = |rule: Reason| rule.words().remedy == Remedy::Hardware;
-    let mut charges = verdict.charges().map(|finding| finding.rule);
+    let mut charges = verdict.charges();
     let product = verdict.product();
     let image = verdict.judged_image()?;
     let release = image
@@ -235,15 +268,15 @@ fn caveat(verdict: &Verdict) -> Option<(&'static str, String)> {
     if is_hardware(verdict.reason) {
         return None;
     }
-    if charges.any(is_hardware) {
-        let text = "other hardware, an instance type or CPU model that fits: see Needed";
-        return Some(("Also", text.to_owned()));
+    if let Some(hardware) = charges.find(|finding| is_hardware(finding.rule)) {
+        let need = hardware.need(product, true);
+        return Some(("Also", format!("other hardware or CPU model: {need}")));
     }
     if release.is_some_and(|release: OcpMinor| release < SPEC_3) {
         let text = "convert its user data to Ignition 3; newer images read only that";
         return Some(("First", text.to_owned()));
     }
-    (product.family.is_of_okd() != product.is_okd).then(|| {
+    product.is_mixed().then(|| {
         let cluster = if product.is_okd { "OKD" } else { "OpenShift" };
         let family = product.family.name();
         let text = format!("the image is {family}, this is {cluster}: take one of {cluster}");
@@ -274,7 +307,7 @@ fn consequence(
     words.lines.into_iter().filter_map(move |line| {
         fill(line, &|name| match name {
             "error" => error.or(unknown).map(str::to_owned),
-            "why" => Some(why.to_owned()),
+            "why" => Some(why.clone()),
             "boot" => Some(boot.clone().unwrap_or_default()),
             "held" => Some(what_is_held(verdict).to_owned()),
             _ => None,
@@ -333,12 +366,11 @@ fn source(verdict: &Verdict) -> String {
 fn by_policy(verdict: &Verdict) -> String {
     let policy = verdict.policy.as_ref();
     let path = policy.map_or(POLICY_PATH, |policy| policy.path.as_str());
-    let limit = policy
-        .and_then(|policy| policy.limit_release.as_deref())
-        .unwrap_or("any");
+    let limit = verdict.limit().map(|limit| format!("limit {limit}"));
+    let limit = limit.as_deref().unwrap_or("no rule applied");
     let pool = verdict.target.pool.as_deref().unwrap_or("unknown");
     let cluster = verdict.target.release.as_deref().unwrap_or("unknown");
-    let of = format!("pool {}, limit {limit}, cluster {cluster}", cut(pool, 16));
+    let of = format!("pool {}, {limit}, cluster {cluster}", cut(pool, 16));
     match format!("by {path}: {of}") {
         whole if whole.len() <= TEXT => whole,
         _ => format!("policy: {of}"),

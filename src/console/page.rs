@@ -29,13 +29,20 @@ pub(super) enum Printer {
 pub(super) struct Page {
     printer: Printer,
     lines: Vec<String>,
+    /// Lines that paragraphs may have beside their own.
+    spare: usize,
 }
 
 impl Page {
     pub(super) fn new(printer: Printer) -> Self {
+        Self::with_spare(printer, 0)
+    }
+
+    pub(super) fn with_spare(printer: Printer, spare: usize) -> Self {
         Self {
             printer,
             lines: Vec::new(),
+            spare,
         }
     }
 
@@ -44,12 +51,21 @@ impl Page {
         self.push(&cut(&ascii(text), COLUMNS));
     }
 
-    /// Adds a paragraph of at most `most` lines, with its label in a column of its own. Without a
-    /// label it continues the one above.
+    /// Adds a paragraph of at most `most` lines and the spare ones, with its label in a column of
+    /// its own. Without a label it continues the one above.
     pub(super) fn item(&mut self, label: &str, text: &str, most: usize) {
-        for (n, line) in paragraph(text, TEXT, most).iter().enumerate() {
+        let lines = paragraph(text, TEXT, most + self.spare);
+        self.spare -= lines.len().saturating_sub(most);
+        for (n, line) in lines.iter().enumerate() {
             let label = if n == 0 { label } else { "" };
             self.push(&format!("{label:LABEL$}{line}"));
+        }
+    }
+
+    /// Adds a paragraph if a line is spare.
+    pub(super) fn extra(&mut self, label: &str, text: &str) {
+        if self.spare > 0 {
+            self.item(label, text, 0);
         }
     }
 

@@ -64,11 +64,10 @@ fn what_no_image_can_mend_is_let_in_and_named() {
         ),
         (&fine, json!([{ "minimumOCPVersion": 4.13 }]), understands),
         (&fine, json!([{ "minimumOCPVersion": "four" }]), understands),
-        // What is null is absent.
         (
             &fine,
             json!([{ "minimumOCPVersion": null }]),
-            "the limit for this node has no rules",
+            "the policy's limit has a rule that is null: minimumOCPVersion",
         ),
         (&fine, json!([{}]), "the limit for this node has no rules"),
         (
@@ -79,7 +78,7 @@ fn what_no_image_can_mend_is_let_in_and_named() {
         (
             &fine,
             json!([{ "when": { "moon": "full" }, "minimumOCPVersion": "4.19.0" }]),
-            "limits[0] may be the limit for this node: it is not understood",
+            "limits[0] may be the limit for this node: its when is not understood",
         ),
         (
             scos.path(),
@@ -95,7 +94,7 @@ fn what_no_image_can_mend_is_let_in_and_named() {
         (
             &fine,
             json!([{ "pools": null, "minimumOCPVersion": "4.20.0" }]),
-            "limits[0] may be the limit for this node: it is not understood",
+            "limits[0] may be the limit for this node: its pools are not understood",
         ),
         (
             rhcos.path(),
@@ -119,6 +118,26 @@ fn what_no_image_can_mend_is_let_in_and_named() {
             (&json!("Undetermined"), &json!("Proceed"), &json!(wanted)),
             "{limits}"
         );
+    }
+}
+
+/// It is named as what it is, also where another rule decides.
+#[test]
+fn a_null_is_called_null() {
+    let fine = tree("rhcos-4.18-allowed");
+    for (limit, warning) in [
+        (
+            json!({ "when": { "platforms": null }, "minimumOCPVersion": "4.13.0" }),
+            "limits[0].when.platforms is null; nodes that the limit may be for are not judged",
+        ),
+        (
+            json!({ "minimumOCPVersion": null, "minimumRHCOSVersion": "9.2" }),
+            "limits[0].minimumOCPVersion is null; the rule is not evaluated",
+        ),
+    ] {
+        let verdict = judged(&fine, &json!([limit]), &json!([]));
+        assert_eq!(verdict["warnings"][0], json!(warning), "{verdict}");
+        assert_eq!(verdict["action"], json!("Proceed"), "{verdict}");
     }
 }
 

@@ -140,7 +140,13 @@ fn the_action_says_why_a_refusal_does_not_block() {
             "Block: hold back the OS rebase and the kubelet",
         ),
         (ours, "Warn", "", nothing, "Proceed: the policy only warns"),
-        (ours, "Audit", "", nothing, "Proceed: the policy only warns"),
+        (
+            ours,
+            "Audit",
+            "",
+            nothing,
+            "Proceed: mode Audit is unknown here and acts as Warn",
+        ),
         (
             ours,
             "Enforce",

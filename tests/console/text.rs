@@ -175,6 +175,36 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
             ),
         ),
         (
+            "okd-other-family",
+            of_okd(
+                "412.86.202301311551-0",
+                r#""minimumOCPVersion": "4.13.0""#,
+                "4.20.0-okd-scos.3",
+            ),
+        ),
+        (
+            "spec-2",
+            Node {
+                image: Some("45.82.202008010929-0"),
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "cpu-and-image",
+            with_machine(
+                r#""minimumRHCOSVersion": "9.8", "minimumCPU": { "x86_64": "x86-64-v3" }"#,
+            ),
+        ),
+        (
+            "ignored-field",
+            Node {
+                rules: r#""effect": "Warn", "minimumOCPVersion": "4.13.0""#,
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
             "cpu",
             with_machine(r#""minimumCPU": { "x86_64": "x86-64-v3" }"#),
         ),
@@ -252,12 +282,43 @@ fn reasons() -> Vec<(&'static str, Verdict)> {
             .verdict(),
         ),
         ("unchecked-target", decide(&without_target())),
+        ("unchecked-policy", decide(&with_invalid_policy())),
+        (
+            "unchecked-limit",
+            Node {
+                rules: r#""pools": null, "minimumOCPVersion": "4.13.0""#,
+                ..Node::default()
+            }
+            .verdict(),
+        ),
+        (
+            "unchecked-no-limit",
+            Node {
+                release: "4.20.9",
+                ..Node::default()
+            }
+            .verdict(),
+        ),
     ]
 }
 
 fn without_target() -> Facts {
+    let warning = "/etc/ignition-machine-config-encapsulated.json: Permission denied (os error 13)";
     Facts {
         target: TargetInput::Unreadable,
+        warnings: vec![warning.to_owned()],
+        ..Node::default().facts()
+    }
+}
+
+fn with_invalid_policy() -> Facts {
+    let bytes = br#"{ "apiVersion": "policy.example.com/v1", "kind": "BootImageSkewPolicy" }"#;
+    Facts {
+        policy: PolicyInput::Invalid {
+            path: crate::policy::POLICY_PATH.to_owned(),
+            digest: None,
+            error: crate::policy::parse(bytes).unwrap_err(),
+        },
         ..Node::default().facts()
     }
 }
@@ -283,6 +344,10 @@ fn the_reasons_are_those_of_the_names() {
             ("okd-fcos-too-old", Reason::BelowMinimumFcosVersion),
             ("okd-fcos-too-new", Reason::AboveMaximumFcosVersion),
             ("okd-scos-too-old", Reason::BelowMinimumOcpVersion),
+            ("okd-other-family", Reason::BelowMinimumOcpVersion),
+            ("spec-2", Reason::BelowMinimumOcpVersion),
+            ("cpu-and-image", Reason::BelowMinimumRhcosVersion),
+            ("ignored-field", Reason::BelowMinimumOcpVersion),
             ("cpu", Reason::CpuBelowMinimum),
             ("boot-space", Reason::BootSpaceBelowMinimum),
             ("shim", Reason::ShimBelowMinimum),
@@ -297,6 +362,9 @@ fn the_reasons_are_those_of_the_names() {
             ("unchecked-family", Reason::NoRuleEvaluated),
             ("unchecked-machine", Reason::NoRuleEvaluated),
             ("unchecked-target", Reason::TargetUnknown),
+            ("unchecked-policy", Reason::PolicyInvalid),
+            ("unchecked-limit", Reason::LimitUndecided),
+            ("unchecked-no-limit", Reason::NoLimitForTarget),
         ]
     );
 }
@@ -366,7 +434,12 @@ fn a_hosted_cluster_is_told_of_its_node_pool() {
     );
     for platform in PLATFORMS {
         let verdict = without_pool_and_release(platform);
-        assert!(remedy(&verdict).contains("NodePool"), "{platform}");
+        // No NodePool changes the image of a hosted cluster's bare metal.
+        let object = match platform {
+            "metal" | "baremetal" => "InfraEnv",
+            _ => "NodePool",
+        };
+        assert!(remedy(&verdict).contains(object), "{platform}");
         // One of the two is enough: only a hosted cluster's config has neither, or `master` alone.
         for target in [
             Target {
@@ -383,7 +456,7 @@ fn a_hosted_cluster_is_told_of_its_node_pool() {
                 ..verdict.clone()
             });
             assert_eq!(
-                text.contains("NodePool"),
+                text.contains("NodePool") || text.contains("InfraEnv"),
                 platform == "kubevirt",
                 "{platform}: {text}"
             );
@@ -494,7 +567,13 @@ fn the_short_forms_say_the_same_in_few_lines() {
         assert!(short.lines().count() <= 6, "{short}");
         // Only a reason from the policy may be cut, or one that the kernel log has whole.
         assert!(
-            ["denied", "known-issue", "known-issue-warned"].contains(&name)
+            [
+                "denied",
+                "known-issue",
+                "known-issue-warned",
+                "cpu-and-image",
+            ]
+            .contains(&name)
                 || name.starts_with("unchecked-")
                 || !short.contains("..."),
             "{short}"
@@ -757,7 +836,7 @@ fn a_warning_says_who_let_the_node_through() {
     .facts();
     assert_eq!(
         second(&other_mode).as_deref(),
-        Some("It is let through, because the policy only warns.")
+        Some("It is let through, because mode Terminate is unknown here and acts as Warn.")
     );
     // The override `enforce` is never given as the cause.
     let enforce = Override {

@@ -28,9 +28,12 @@ pub fn choose_for<'a>(
     pool: Option<&str>,
     node: Circumstances<'_>,
 ) -> Result<Option<&'a Limit>, Undecided> {
-    let holds = |limit: &Limit| match limit.when.holds(node) {
-        Ok(true) if !limit.unclear.is_empty() => Err("it is not understood"),
-        holds => holds,
+    let holds = |limit: &Limit| match (limit.when.holds(node), limit.unclear.first()) {
+        (Ok(true), Some(&"release")) => Err("its release is not understood"),
+        (Ok(true), Some(&"pools")) => Err("its pools are not understood"),
+        (Ok(true), Some(&"when")) => Err("its when is not understood"),
+        (Ok(true), Some(_)) => Err("it is not understood"),
+        (holds, _) => holds,
     };
     match best(limits, release, pool, holds) {
         Some((index, Err(why))) => Err(Undecided { index, why }),

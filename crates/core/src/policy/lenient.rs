@@ -61,11 +61,10 @@ pub(super) fn not_understood(at: &Located<'_>) -> String {
 /// A field that this release does not know, or a condition that is null: without it more nodes
 /// would be meant.
 pub(super) fn unknown(object: &Object<'_>) -> Option<String> {
-    let key = object.unknown().chain(object.nulls()).next()?;
-    Some(format!(
-        "{} is not known to this version of skewguard",
-        key.path
-    ))
+    let unknown = object.unknown().next();
+    let unknown =
+        unknown.map(|key| format!("{} is not known to this version of skewguard", key.path));
+    unknown.or_else(|| Some(format!("{} is null", object.nulls().next()?.path)))
 }
 
 /// The value of a field; the error says that it is not understood.

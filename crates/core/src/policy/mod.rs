@@ -50,6 +50,20 @@ pub enum Mode {
     None,
 }
 
+impl Mode {
+    const ALL: [(&'static str, Self); 3] = [
+        ("Enforce", Self::Enforce),
+        ("Warn", Self::Warn),
+        ("None", Self::None),
+    ];
+
+    /// The mode of this name, in any case, and its name; `None` where it is unknown.
+    pub fn named(name: &str) -> Option<(&'static str, Self)> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|(word, _)| word.eq_ignore_ascii_case(name))
+    }
+}
+
 /// Fate of a node whose boot image is unknown or cannot be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnUndetermined {
@@ -67,6 +81,9 @@ pub enum LimitRelease {
     /// `x.y`: this minor, and later ones up to the next that a limit names.
     Minor(OcpMinor),
 }
+
+/// The JSON of a rule that is null.
+pub const NULL: &str = "null";
 
 /// The setting of a rule. If this release does not know its shape, it is never evaluated, and the
 /// error is its JSON, made printable.

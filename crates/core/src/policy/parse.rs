@@ -8,7 +8,8 @@ use super::known_issue;
 use super::lenient::{Warnings, denied_version, missing, object};
 use super::when::when;
 use super::{
-    Bound, DeniedVersions, Limit, MAX_LIMITS, Mode, OnUndetermined, Policy, Setting, is_our_group,
+    Bound, DeniedVersions, Limit, MAX_LIMITS, Mode, NULL, OnUndetermined, Policy, Setting,
+    is_our_group,
 };
 use crate::{API_VERSION, text};
 
@@ -117,15 +118,7 @@ fn mode(
         None if other_version => "Warn".to_owned(),
         None => return Err(missing("mode")),
     };
-    let all = [
-        ("Enforce", Mode::Enforce),
-        ("Warn", Mode::Warn),
-        ("None", Mode::None),
-    ];
-    if let Some((word, mode)) = all
-        .into_iter()
-        .find(|(word, _)| word.eq_ignore_ascii_case(&written))
-    {
+    if let Some((word, mode)) = Mode::named(&written) {
         return Ok((mode, word.to_owned()));
     }
     warnings.add(format!("unknown policy mode \"{written}\" acts as Warn"));
@@ -250,7 +243,12 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Limit {
 fn rules(limit: &Object<'_>, warnings: &mut Warnings) -> Vec<(&'static str, Setting<Bound>)> {
     const THEN: &str = "the rule is not evaluated";
     let rule = |field: &&'static str| {
-        let bound = if *field == "deniedVersions" {
+        let mut nulls = limit.nulls();
+        let null = nulls.find(|key| key.string().as_deref() == Some(*field));
+        let bound = if let Some(key) = null {
+            warnings.add(format!("{} is null; {THEN}", key.path));
+            Err(NULL.to_owned())
+        } else if *field == "deniedVersions" {
             let entries = setting(limit.field(field, Located::items), THEN, warnings)?;
             entries.map(|entries| Bound::Denied(denied(entries, warnings)))
         } else {

@@ -223,7 +223,7 @@ fn undetermined(
     if facts.target == TargetInput::Unreadable {
         return open(
             Reason::TargetUnknown,
-            "the target's MachineConfig cannot be read; see the warnings".to_owned(),
+            "the target's MachineConfig cannot be read".to_owned(),
         );
     }
     let limit = match choice {

@@ -21,10 +21,24 @@ impl Product {
         release_name(self.is_okd)
     }
 
+    /// The image is of another family than the cluster's.
+    pub fn is_mixed(self) -> bool {
+        self.family.is_of_okd() != self.is_okd
+    }
+
+    /// The release of an image: named where it is one of another cluster's.
+    pub(super) fn own_release(self, release: &str) -> String {
+        match self.is_mixed() {
+            true => format!("{} {release}", release_name(!self.is_okd)),
+            false => release.to_owned(),
+        }
+    }
+
     /// Name of the images to install from, in a word that fits on a console.
     pub fn image(self) -> &'static str {
         match self.family {
-            _ if self.moves => "CoreOS",
+            _ if self.is_mixed() && !self.is_okd => "RHCOS",
+            _ if self.moves || self.is_mixed() => "CoreOS",
             OsFamily::Fcos => "FCOS",
             family => family.name(),
         }

@@ -3,7 +3,7 @@
 mod bound;
 
 use super::{Finding, Judged, Machine, Reason, RuleResult};
-use crate::policy::{Bound, Circumstances, Limit, Setting};
+use crate::policy::{Bound, Circumstances, Limit, NULL, Setting};
 use crate::text;
 use crate::version::{ImageVersion, OsFamily, Release};
 pub(super) use bound::{Asker, one_of};
@@ -61,6 +61,7 @@ pub(super) fn apply(limit: &Limit, node: Node<'_>) -> Vec<Finding> {
         let rule = Reason::set_by(field)?;
         Some(match bound {
             Ok(bound) => bound.finding(rule, node),
+            Err(shape) if shape == NULL => Finding::new(rule, None, None, NULL, "the rule is null"),
             Err(shape) => Finding::new(rule, None, None, shape, UNKNOWN),
         })
     };
@@ -85,12 +86,13 @@ fn not_understood(limit: &Limit) -> Option<String> {
         Err(_) => true,
     };
     let known = limit.rules.iter().find(unclear);
-    let (verb, field) = match (limit.unknown.first(), known) {
-        (Some(path), _) => ("know", path.as_str()),
-        (None, known) => ("understand", known?.0),
+    let (fault, field) = match (limit.unknown.first(), known) {
+        (Some(path), _) => ("this agent does not know", path.as_str()),
+        (None, Some((field, Err(null)))) if null == NULL => ("is null", *field),
+        (None, known) => ("this agent does not understand", known?.0),
     };
     Some(format!(
-        "the policy's limit has a rule that this agent does not {verb}: {field}"
+        "the policy's limit has a rule that {fault}: {field}"
     ))
 }
 

@@ -79,10 +79,10 @@ fn policy(lines: &mut Lines, verdict: &Verdict) {
     let Some(policy) = &verdict.policy else {
         return lines.add("policy", "none delivered");
     };
-    let limit = match (&policy.limit_release, verdict.findings.is_empty()) {
-        (Some(release), _) => format!("limit for {release}"),
-        (None, false) => "limit for any release".to_owned(),
-        (None, true) => "no rule applied".to_owned(),
+    let limit = match verdict.limit() {
+        Some("any") => "limit for any release".to_owned(),
+        Some(release) => format!("limit for {release}"),
+        None => "no rule applied".to_owned(),
     };
     let mode = policy.mode.as_deref().unwrap_or("unknown");
     lines.add("policy", &format!("{} (mode {mode}, {limit})", policy.path));

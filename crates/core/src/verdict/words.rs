@@ -9,6 +9,8 @@ mod reason;
 use super::{
     Fate, Finding, Judged, LetThrough, Outcome, OverrideSource, Product, Reason, Verdict, Wanted,
 };
+use crate::policy::Mode;
+use crate::text::cut;
 pub use fate::{ConsoleWords, FateWords, Level, OPENINGS};
 pub use reason::{About, ReasonWords, Remedy};
 
@@ -33,6 +35,7 @@ impl Finding {
         let value = |name: &str| match name {
             "want" => Some(self.want.clone()),
             "have" => Some(self.have.clone().unwrap_or_else(|| "unknown".to_owned())),
+            "own" => Some(product.own_release(self.have.as_deref().unwrap_or("unknown"))),
             "denied" => Some(denied(self.entry.as_deref(), self.why.as_deref())),
             "issue" if briefly && self.issue.is_some() => self.issue.clone(),
             "issue" => Some(joined([&self.issue, &self.why])),
@@ -144,14 +147,25 @@ impl Verdict {
     /// Names the action, and why a refusal does not block. Whether the node really is held is not
     /// known here.
     pub(super) fn done(&self) -> String {
-        let why = |_: &str| Some(self.why_let_through().to_owned());
+        let why = |_: &str| Some(self.why_let_through());
         let done = fill(self.fate_words().action, &why);
         format!("{}: {}", self.action, done.unwrap_or_default())
     }
 
+    /// The release of the limit whose rules were applied, or `any`; `None` where none was.
+    pub fn limit(&self) -> Option<&str> {
+        let is_of_limit =
+            |finding: &Finding| matches!(finding.rule.about(), About::Image | About::Machine);
+        let policy = self.policy.as_ref()?;
+        let any = self.findings.iter().any(is_of_limit).then_some("any");
+        policy.limit_release.as_deref().or(any)
+    }
+
     /// Reason why a refusal does not block, as a clause.
-    pub fn why_let_through(&self) -> &'static str {
-        match self.let_through {
+    pub fn why_let_through(&self) -> String {
+        let mode = self.policy.iter().find_map(|policy| policy.mode.as_deref());
+        let is_known = |mode: &&str| Mode::named(mode).is_some();
+        let why = match self.let_through {
             Some(LetThrough::Rebased) => "the node is already rebased",
             Some(LetThrough::FirstBootFinished) => "the first boot is over",
             Some(LetThrough::MayHaveJoined) => "the node may have joined already",
@@ -161,11 +175,18 @@ impl Verdict {
                 }
                 _ => "the override says warn",
             },
-            Some(LetThrough::Mode) => "the policy only warns",
+            Some(LetThrough::Mode) => match mode.filter(|mode| !is_known(mode)) {
+                // It fits on a line of a console.
+                Some(mode) => {
+                    return format!("mode {} is unknown here and acts as Warn", cut(mode, 12));
+                }
+                None => "the policy only warns",
+            },
             Some(LetThrough::PolicyVersion) => "the policy is of another version, and never blocks",
             Some(LetThrough::Unreadable) => "a file that may let it through cannot be read",
             None | Some(LetThrough::Other(_)) => "another release of skewguard decided so",
-        }
+        };
+        why.to_owned()
     }
 }
 

@@ -245,24 +245,28 @@ fn conditions_narrow_a_limit() {
 
 #[test]
 fn no_limit_is_used_in_place_of_one_that_is_not_understood() {
-    const UNCLEAR: &str = "1: it is not understood";
+    let when = "1: its when is not understood";
+    let release = "1: its release is not understood";
     let any = json!({ "rhelMajors": [9] });
     for (limit, want) in [
-        (json!({ "release": 4.22 }), UNCLEAR),
-        (json!({ "release": "latest" }), UNCLEAR),
-        (json!({ "pools": { "matchLabels": {} } }), UNCLEAR),
-        (json!({ "when": "s390x" }), UNCLEAR),
-        (json!({ "when": { "zones": ["a"] } }), UNCLEAR),
+        (json!({ "release": 4.22 }), release),
+        (json!({ "release": "latest" }), release),
+        (
+            json!({ "pools": { "matchLabels": {} } }),
+            "1: its pools are not understood",
+        ),
+        (json!({ "when": "s390x" }), when),
+        (json!({ "when": { "zones": ["a"] } }), when),
         (
             json!({ "when": { "osFamilies": ["rhcos", "flatcar"] } }),
-            UNCLEAR,
+            when,
         ),
-        (json!({ "when": { "platforms": "aws" } }), UNCLEAR),
+        (json!({ "when": { "platforms": "aws" } }), when),
         (
             json!({ "release": "4.22", "when": { "zones": ["a"] } }),
-            UNCLEAR,
+            when,
         ),
-        (json!("4.22"), UNCLEAR),
+        (json!("4.22"), "1: it is not understood"),
         // It cannot be this node's, whatever the rest says.
         (json!({ "release": "4.23", "pools": "worker" }), "0"),
         (
@@ -301,7 +305,7 @@ fn no_limit_is_used_in_place_of_one_that_is_not_understood() {
     // It may name the very release.
     assert_eq!(
         choice(&json!([{ "release": "4.x" }, closer])),
-        "0: it is not understood"
+        "0: its release is not understood"
     );
     let exact = json!({ "release": "4.22.1", "pools": ["worker"], "rhelMajors": [9] });
     assert_eq!(

@@ -106,12 +106,22 @@ fn every_field_is_read() {
 #[test]
 fn null_is_absent() {
     let policy = {
-        let mut policy = with("/limits/0/rhelMajors", Value::Null);
-        policy["onUndetermined"] = Value::Null;
+        let mut policy = with("/onUndetermined", Value::Null);
         policy["help"] = json!({ "text": null, "url": null });
         warned(&policy, &[])
     };
     assert_eq!(policy, read(&base()).unwrap());
+}
+
+/// Somebody meant a rule, whose value a template lost.
+#[test]
+fn a_rule_that_is_null_is_not_evaluated() {
+    let policy = warned(
+        &with("/limits/0/rhelMajors", Value::Null),
+        &["limits[0].rhelMajors is null; the rule is not evaluated"],
+    );
+    let rule = policy.limits[0].rule("rhelMajors");
+    assert_eq!(rule, Some(&Err("null".to_owned())));
 }
 
 /// It would be a limit for more nodes than it was meant for.

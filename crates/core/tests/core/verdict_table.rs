@@ -600,7 +600,7 @@ fn a_limit_that_nobody_can_tell_is_undetermined_and_named() {
     for (limit, message) in [
         (
             serde_json::json!({ "pools": { "all": true } }),
-            "limits[0] may be the limit for this node: it is not understood",
+            "limits[0] may be the limit for this node: its pools are not understood",
         ),
         (
             serde_json::json!({ "when": { "architectures": ["x86_64"], "secureBoot": true } }),

@@ -40,7 +40,7 @@ pub struct ReasonWords {
     pub(super) part: Option<&'static str>,
     /// The end of the console's headline, after that part.
     pub headline: &'static str,
-    /// Need, as a template of `want`, `have`, `denied`, `issue`, and of `os`, `base`
+    /// Need, as a template of `want`, `have`, `own`, `denied`, `issue`, and of `os`, `base`
     /// and `release` by the names of the [`crate::verdict::Product`].
     pub(super) need: &'static str,
     /// Which one does not break it, unless the finding says more.
@@ -123,7 +123,7 @@ static RULES: [ReasonWords; 14] = [
         "minimumOCPVersion",
         "belowOCPVersion",
         TOO_OLD,
-        "{release} {want} or newer (it has {have})",
+        "{release} {want} or newer (it has {own})",
         Newer,
     ),
     image(
