@@ -18,8 +18,22 @@ pub(crate) fn render_template(template: &str, page: serde_json::Value) -> Result
 }
 
 /// Text that is no markup: no link, image, table cell, HTML, and nobody is mentioned. References
-/// such as `@team` and `#1` are found in what is shown, so a character of no width breaks them.
+/// such as `@team` and `#1` are found in what is shown, so a character of no width breaks them. What
+/// GitHub makes a link of by itself is code, which can be copied.
 pub(crate) fn plain(text: &str) -> String {
+    let words = text.split_inclusive(char::is_whitespace);
+    let word = |word: &str| {
+        let is_link = word.contains("://") || word.contains("www.");
+        let link = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+        match word.split_once(link).filter(|_| is_link) {
+            Some((before, after)) => escaped(before) + &code(link) + &escaped(after),
+            None => escaped(word),
+        }
+    };
+    words.map(word).collect()
+}
+
+fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -32,9 +46,7 @@ pub(crate) fn plain(text: &str) -> String {
             c => out.push(c),
         }
     }
-    // What GitHub makes a link of by itself.
-    out.replace("://", ":\u{200b}//")
-        .replace("www.", "www\u{200b}.")
+    out
 }
 
 /// Prose, in which commands stand between backticks: those are code.
@@ -102,8 +114,8 @@ mod tests {
     fn no_text_is_markup() {
         assert_eq!(
             plain("[x](https://a.b) ![i](y) <b> a|b `c` @team #1 www.x.y a_b*c"),
-            "\\[x\\](https:\u{200b}//a.b) \\!\\[i\\](y) &lt;b&gt; a\\|b \\`c\\` @\u{200b}team #\u{200b}1 \
-             www\u{200b}.x.y a\\_b\\*c"
+            "\\[`x](https://a.b`) \\!\\[i\\](y) &lt;b&gt; a\\|b \\`c\\` @\u{200b}team #\u{200b}1 \
+             `www.x.y` a\\_b\\*c"
         );
         assert_eq!(plain("a\nb\x1b"), "a b ");
         assert_eq!(code("a"), "`a`");

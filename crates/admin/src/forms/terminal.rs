@@ -18,6 +18,9 @@ const COLUMNS: usize = 80;
 /// The fewest columns that lines are broken for.
 const LEAST: usize = 60;
 
+/// The fewest columns of a name that others stand beside.
+const LEAST_NAME: usize = 20;
+
 /// Columns of prose: longer lines are hard to read.
 const LONGEST: usize = 120;
 
@@ -95,9 +98,10 @@ impl Terminal {
         lines
     }
 
-    /// The lines of each row, whose columns stand below each other. Where the terminal is too narrow
-    /// they go on below the first cell, `indent` columns and two in: nothing is broken. The first
-    /// line of all stands behind `indent` columns of the caller's.
+    /// The lines of each row, whose columns stand below each other. A name that has no room before
+    /// them has a line of its own. Where the terminal is too narrow all go on below the first cell,
+    /// `indent` columns and two in: nothing is broken. The first line of all stands behind `indent`
+    /// columns of the caller's.
     pub(crate) fn table<const N: usize>(
         self,
         indent: usize,
@@ -112,7 +116,13 @@ impl Terminal {
         // The columns at which a line begins, and the room behind what stands there.
         let room = widths.iter().filter(|width| **width > 0);
         let all: usize = indent + room.map(|width| width + 2).sum::<usize>();
-        let is_narrow = all > self.columns.max(LEAST) + 2;
+        let most = self.columns.max(LEAST) + 2;
+        let own = widths.first().copied().unwrap_or_default();
+        let left = (most + own).saturating_sub(all);
+        let is_narrow = all > most && left < LEAST_NAME;
+        if let Some(name) = widths.first_mut().filter(|_| !is_narrow) {
+            *name = left.min(own);
+        }
         let mut begins = [false; N];
         let mut at = indent;
         for (n, (begin, width)) in begins.iter_mut().zip(widths).enumerate() {
@@ -125,12 +135,17 @@ impl Terminal {
         }
         let lines = |row: &[String; N]| {
             // A name of several words is broken between them.
-            let mut lines = match row.first().filter(|_| is_narrow) {
-                Some(name) => self.prose(indent, name),
+            let too_long = |(name, width): &(&String, usize)| is_narrow || name.len() > *width;
+            let name = row.iter().zip(widths).next().filter(too_long);
+            let mut lines = match name {
+                Some((name, _)) => self.prose(indent, name),
                 None => vec![String::new()],
             };
+            if let Some((_, width)) = name.filter(|_| !is_narrow) {
+                lines.push(" ".repeat(indent + width + 2));
+            }
             let cells = row.iter().zip(widths).zip(begins);
-            for ((cell, width), begin) in cells.skip(usize::from(is_narrow)) {
+            for ((cell, width), begin) in cells.skip(usize::from(name.is_some())) {
                 if begin {
                     lines.push(" ".repeat(indent + 2));
                 }
@@ -227,6 +242,16 @@ mod tests {
             format!(
                 "SET\n            IMAGE{}  NODES\nc1\n            {long}  2/3",
                 " ".repeat(35)
+            )
+        );
+        let named = [["SET", "IMAGE"], ["c1", "4.12"], [&long, "4.13"]];
+        let named = named.map(|row| row.map(str::to_owned));
+        assert_eq!(
+            terminal(60).table(30, &named).concat().join("\n"),
+            format!(
+                "SET{0}  IMAGE\nc1{0}   4.12\n{long}\n{1}4.13",
+                " ".repeat(20),
+                " ".repeat(55)
             )
         );
         let narrow = "x".repeat(50);

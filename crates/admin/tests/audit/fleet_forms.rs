@@ -241,7 +241,7 @@ fn markdown_has_a_row_for_each_cluster_and_no_markup_of_a_name() {
         &format!("\n| allowed | {name} | 4.21.3 | 1 | 0 | 0 | 1 | "),
         "\n| verdict | cluster | set | boot image | nodes | why |\n|---|---|---|---|---|---|\n| refused | `old` | `",
         "\n- `old`: `",
-        "\n- `gone`: not audited: https:",
+        "\n- `gone`: not audited: `https:",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -389,11 +389,15 @@ fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<Str
         return Vec::new();
     };
     let mut lines = terminal.prose(0, &in_use(oldest, audit.oldest_birth.as_ref()));
-    if let Some(words) = operator_says(audit) {
-        lines.extend(terminal.prose(0, &words));
-    }
     let cluster = audit.cluster.as_ref();
     let is_shown = detail == Detail::All || cluster.is_some_and(|cluster| cluster.blocks_alone);
+    if let Some(words) = operator_says(audit) {
+        let more = match oldest.command.is_some() && !is_shown {
+            true => " The command that corrects it: -o wide",
+            false => "",
+        };
+        lines.extend(terminal.prose(0, &format!("{words}{more}")));
+    }
     if let (Some(command), Some(back), true) = (&oldest.command, &oldest.way_back, is_shown) {
         lines.extend(terminal.prose(0, above_command(cluster)));
         lines.push(format!("  {command}"));
