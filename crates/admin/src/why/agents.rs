@@ -1,12 +1,9 @@
 //! Agents of an assisted installer that are not installed (pure).
 
 use super::case::Case;
-use super::cause::Cause;
 use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
-use super::ground::Counter;
-use super::instance::no_instance;
-use crate::forms::shell::word;
+use super::rows::{Row, row};
 use skewguard_cluster::kinds::agent::Agent;
 use skewguard_cluster::kinds::metadata::Condition;
 
@@ -31,7 +28,6 @@ impl Case<'_> {
     }
 
     pub(super) fn agent_instance(&mut self, agent: &Agent) -> Result<String, Finding> {
-        let name = self.name;
         let state = match &*agent.state {
             "" => "unknown",
             state => state,
@@ -65,17 +61,12 @@ impl Case<'_> {
             true => "waits for its user",
             false => "is not installed",
         };
-        let finding = no_instance(
-            agent_cause(agent, waits_for_user),
-            format!("agent is {at}"),
-            format!("{name} {does}: its Agent is {at}{info}{bad}"),
-        );
-        let finding = finding.says(&at).next(agent_advice(agent, waits_for_user));
+        let finding = self.tell(agent_row(agent, waits_for_user, [does, &at, &info, &bad]));
         if agent.state.is_empty() {
             self.unseen("the state of its Agent: it has none, or it was not read");
             return Err(finding);
         }
-        Err(finding.proved(self, source, &[Counter::Itself]))
+        Err(finding.sure(self, source))
     }
 }
 
@@ -89,31 +80,20 @@ fn unmet(agent: &Agent) -> Option<&Condition> {
     })
 }
 
-fn agent_cause(agent: &Agent, waits_for_user: bool) -> Cause {
+/// An Agent that does not go on, and what to do.
+fn agent_row(agent: &Agent, waits_for_user: bool, holes: [&str; 4]) -> Row {
     let info = agent.state_info.as_deref().unwrap_or_default();
     let failure = Failure::of_platform(None, info).map(|failure| failure.cause);
+    let [does, state, info, bad] = holes;
     if waits_for_user && failure == Some(FailureKind::AgentBootsItsIso) {
-        Cause::AgentBootsItsIso
+        row!(AgentBootsItsIso does, state, info, bad)
     } else if agent.is_approved == Some(false) {
-        Cause::AgentNotApproved
+        row!(AgentNotApproved does, state, info, bad)
     } else if waits_for_user {
-        Cause::AgentWaitsForUser
+        row!(AgentWaitsForUser does, state, info, bad)
+    } else if agent.state.starts_with("known") {
+        row!(AgentIsReady does, state, info, bad)
     } else {
-        Cause::AgentNotInstalled
-    }
-}
-
-/// Advice for an agent that does not go on.
-fn agent_advice(agent: &Agent, waits_for_user: bool) -> String {
-    match agent_cause(agent, waits_for_user) {
-        Cause::AgentBootsItsIso => "Correct the boot order in its firmware, its disk first, or take the ISO out; then start it again".to_owned(),
-        Cause::AgentNotApproved => format!(
-            "Approve it, if the host is yours: `oc patch agents.agent-install.openshift.io -n {} {} --type merge -p '{{\"spec\":{{\"approved\":true}}}}'`",
-            word(&agent.metadata.namespace),
-            word(&agent.metadata.name)
-        ),
-        Cause::AgentWaitsForUser => "Do what its Agent says; it then goes on by itself".to_owned(),
-        _ if agent.state.starts_with("known") => "It is ready, and waits to be taken into a cluster, or for that one's installation to begin".to_owned(),
-        _ => "Correct what the Agent's conditions name".to_owned(),
+        row!(AgentNotInstalled does, state, info, bad)
     }
 }

@@ -4,11 +4,9 @@ use super::case::Case;
 use super::cause::Cause;
 use super::failures::{Failure, OTHER};
 use super::finding::{Finding, sentence};
-use super::ground::Counter;
-use super::instance::no_instance;
 use super::moment::span;
+use super::rows::{row, when};
 use super::way::YOUNG;
-use crate::forms::shell::word;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::Metadata;
@@ -43,7 +41,6 @@ impl Case<'_> {
 
     /// A host that its operator has not installed, and what keeps it from that.
     fn not_installed(&mut self, host: &Host) -> Finding {
-        let (name, full_name) = (self.name, host.metadata.full_name());
         if self.is_perhaps_young(host) {
             self.unseen(YOUNG_HOST);
         }
@@ -54,39 +51,21 @@ impl Case<'_> {
             (None, None) => String::new(),
         };
         let Metadata {
-            namespace,
-            name: own,
+            namespace: space,
+            name: of,
             ..
         } = &host.metadata;
-        let own = format!("-n {} {}", word(namespace), word(own));
-        let (cause, kept, help) = match kept_by(host) {
-            Some(annotation) => (
-                Cause::HostPaused,
-                format!(", and its annotation {annotation} keeps its operator from it"),
-                format!(
-                    "Find out who set the annotation, then take it away: `oc annotate baremetalhosts.metal3.io {own} {annotation}-`"
-                ),
-            ),
-            None => (
-                Cause::HostNotInstalled,
-                String::new(),
-                format!("Look at the host: `oc describe baremetalhosts.metal3.io {own}`"),
-            ),
-        };
-        no_instance(
-            cause,
-            format!("host {full_name} is {}", host.state),
-            format!(
-                "{name} is not installed yet: host {full_name} is {}{since}{kept}.",
-                host.state
-            ),
-        )
-        .says(&host.state)
-        .next(help)
+        let (full_name, state, since) = (&host.metadata.full_name(), &host.state, &since);
+        self.tell(match kept_by(host) {
+            Some(annotation) => {
+                row!(HostPaused host = full_name, state, since, space, of, annotation)
+            }
+            None => row!(HostNotInstalled host = full_name, state, since, space, of),
+        })
     }
 
     pub(super) fn host_instance(&mut self, host: &Host) -> Result<String, Finding> {
-        let (name, full_name) = (self.name, host.metadata.full_name());
+        let full_name = host.metadata.full_name();
         let mut source = format!("BareMetalHost {full_name}, status.provisioning.state");
         self.see(&source, host.since().or(host.updated), &host.state);
         let kind = host.error_type.as_deref();
@@ -112,22 +91,8 @@ impl Case<'_> {
             Some((of_error, kind, message)) if !is_installed => {
                 source = of_error;
                 let failure = Failure::of_platform(Some(Platform::Metal), message);
-                let finding = no_instance(
-                    Cause::HostFails,
-                    format!("{kind} of host {full_name}"),
-                    format!(
-                        "{name} is not installed: host {full_name} has {kind}: {}",
-                        sentence(message)
-                    ),
-                )
-                .because(failure)
-                .says(kind)
-                .says(message)
-                .next(failure.map_or(OTHER, |failure| &failure.next));
-                match failure.is_some_and(|failure| failure.over) {
-                    true => finding,
-                    false => finding.next("The host is then tried again by itself"),
-                }
+                let row = row!(HostFails host = full_name, kind, says = sentence(message), help = failure.map_or(OTHER, |failure| &failure.next), again = when(failure.is_none_or(|failure| !failure.over)));
+                self.tell(row).because(failure)
             }
             _ if !is_installed => self.not_installed(host),
             _ if host.is_on == Some(false) => return Err(self.host_off(host, source)),
@@ -136,20 +101,12 @@ impl Case<'_> {
         if finding.cause == Cause::HostNotInstalled && self.is_perhaps_young(host) {
             return Err(finding);
         }
-        Err(finding.proved(self, source, &[Counter::Nodes]))
+        Err(finding.sure(self, source))
     }
 
     fn host_off(&mut self, host: &Host, source: String) -> Finding {
-        let (name, full_name) = (self.name, host.metadata.full_name());
-        let node = self.silent_node();
-        let finding = no_instance(
-            Cause::HostIsOff,
-            format!("host {full_name} is off"),
-            format!("{name} is installed, and its host {full_name} is powered off.{node}"),
-        )
-        .next(format!(
-            "Set spec.online of BareMetalHost {full_name} to true"
-        ));
+        let finding = self.tell(row!(HostIsOff host = host.metadata.full_name()));
+        let finding = self.beside_silent_node(finding);
         self.off_proved(finding, source)
     }
 

@@ -193,6 +193,11 @@ impl<'a> Case<'a> {
         })
     }
 
+    /// The time since then, in words; nothing where that is unknown.
+    pub(super) fn span_since(&self, at: Option<Moment>) -> String {
+        at.map_or(String::new(), |at| span(self.now.since(at)))
+    }
+
     /// The pool whose config it asks for.
     pub(super) fn pool(&self) -> Option<String> {
         let machine = self.machine?;

@@ -2,10 +2,12 @@
 
 use super::failures::FailureKind;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A thing that was seen, or a remark about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema, Serialize,
+)]
 pub(crate) enum Cause {
     AddressTaken,
     AddressesMissing,

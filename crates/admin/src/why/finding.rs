@@ -9,6 +9,7 @@ use super::cause::{Cause, CauseName};
 use super::failures::{Failure, FailureKind};
 use super::ground::Counter;
 use super::report::Proof;
+use super::rows::{Row, Words};
 use super::way::{At, Mark, Stage, Step};
 use crate::audit::Unread;
 use std::cmp::Ordering;
@@ -81,10 +82,60 @@ pub(super) struct Finding {
     pub(super) next: Vec<String>,
     /// It is what the machine says of itself.
     is_claim: bool,
+    /// What could say otherwise.
+    against: Vec<Counter>,
     proof: Option<Box<Proof>>,
 }
 
 impl Case<'_> {
+    /// The words of a row, beside a sentence of another.
+    fn words(&mut self, row: Row, told: &str) -> (Option<Cause>, Words, Vec<String>) {
+        let metadata = self.subject.metadata();
+        let told = row.told(vec![
+            ("name", self.name.to_owned()),
+            ("object", self.object()),
+            ("namespace", metadata.namespace.clone()),
+            ("own", metadata.name.clone()),
+            ("told", told.to_owned()),
+        ]);
+        told.1.unseen.iter().for_each(|what| self.unseen(what));
+        told
+    }
+
+    /// The finding that a row tells of, uncertain.
+    pub(super) fn tell(&mut self, row: Row) -> Finding {
+        let (cause, words, says) = self.words(row, "");
+        let stage = words.stage.unwrap_or(Stage::Unknown);
+        let cause = cause.unwrap_or(Cause::NotSeen);
+        Finding {
+            at: words.at.unwrap_or(stage.at()),
+            beside: Box::new(Beside {
+                remarks: Vec::new(),
+                says,
+            }),
+            next: words.next,
+            is_claim: words.claim,
+            against: words.against,
+            ..Finding::new(stage, cause, words.step, words.sentence)
+        }
+    }
+
+    /// The finding, and what a row says beside it.
+    pub(super) fn with(&mut self, mut finding: Finding, row: Row) -> Finding {
+        let (cause, mut words, _) = self.words(row, &finding.sentence);
+        finding.beside.remarks.extend(cause);
+        if !words.sentence.is_empty() {
+            finding.sentence = words.sentence;
+        }
+        words.first.append(&mut finding.next);
+        words.first.append(&mut words.next);
+        Finding {
+            stage: words.stage.unwrap_or(finding.stage),
+            next: words.first,
+            ..finding
+        }
+    }
+
     /// The finding, which is never certain where an Event alone says it: any joined node may write one.
     pub(super) fn told_by(&mut self, is_event: bool, finding: Finding) -> Finding {
         if !is_event {
@@ -116,6 +167,7 @@ impl Finding {
             sentence,
             next: Vec::new(),
             is_claim: false,
+            against: Vec::new(),
             proof: None,
         }
     }
@@ -157,6 +209,12 @@ impl Finding {
 
     pub(super) fn proof(&self) -> Option<&Proof> {
         self.proof.as_deref()
+    }
+
+    /// Makes it certain: `by` says so, and what could say otherwise was read.
+    pub(super) fn sure(self, case: &mut Case<'_>, by: impl Into<String>) -> Self {
+        let against = self.against.clone();
+        self.proved(case, by, &against)
     }
 
     /// Makes it certain: `by` says so, and each of `against`, which could say otherwise, was read.

@@ -1,13 +1,14 @@
 //! Sources that could say otherwise, and whether they were read (pure).
 
 use crate::audit::Unread;
+use serde::Deserialize;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::groups::{
     CERTIFICATES, CLUSTER_API, KARPENTER, MACHINE_API, REQUEST,
 };
 
 /// A source that could say otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) enum Counter {
     /// The object itself: it is what says so.
     Itself,

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Subject};
 use super::index::{Index, Stranger};
-use super::instance::is_off;
+use super::instance_state::is_off;
 use super::moment::Moment;
 use super::remade::{is_given_up, is_remade};
 use super::sets::sets_without_machines;

@@ -8,7 +8,7 @@ use std::iter::successors;
 pub(super) const YOUNG: u64 = 600;
 
 /// A step on the way to a Node, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(super) enum At {
     Instance,
     Requested,

@@ -1,0 +1,53 @@
+//! States of instances and hosts: what runs, and what does not (pure).
+
+use super::case::Case;
+use super::index::Index;
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::node::Node;
+
+/// States of a cloud's instance that runs nothing.
+const OFF: &str = "error stopped stopping terminated shutting-down deallocated deallocating poweredoff off \
+    shutoff paused suspended suspending failed deleted deleting soft_deleted shelved shelved_offloaded";
+
+/// States of one that was ended.
+pub(super) const ENDED: &str = "terminated shutting-down deleted deleting soft_deleted";
+
+/// States of one that runs.
+const ON: &str = "running active poweredon on succeeded";
+
+pub(super) fn is_one_of(states: &str, state: &str) -> bool {
+    let state = state.to_ascii_lowercase();
+    states.split_whitespace().any(|known| known == state)
+}
+
+pub(super) fn is_off_state(state: &str) -> bool {
+    is_one_of(OFF, state)
+}
+
+/// Tells if its instance or its host is off.
+pub(super) fn is_off(index: &Index<'_>, machine: &Machine) -> bool {
+    let state = machine.instance_state.as_deref();
+    let host = index.links.host_of(machine).and_then(|host| host.is_on);
+    state.is_some_and(is_off_state) || host == Some(false)
+}
+
+impl<'a> Case<'a> {
+    /// The state of its instance, where that is neither known to run nor known not to.
+    pub(super) fn odd_state(&self) -> Option<&'a str> {
+        let state = self.machine?.instance_state.as_deref()?;
+        (!state.is_empty() && !is_one_of(ON, state) && !is_off_state(state)).then_some(state)
+    }
+
+    /// Its instance does not run, and its Node is silent, or was not read whole: what runs nothing asks for nothing.
+    pub(super) fn is_off_and_silent(&self) -> bool {
+        let is_off = self
+            .machine
+            .is_some_and(|machine| is_off(self.index, machine));
+        let silent = |node: &Node| {
+            node.ready
+                .as_ref()
+                .is_none_or(|ready| ready.status == "Unknown")
+        };
+        is_off && self.node.is_some_and(silent)
+    }
+}

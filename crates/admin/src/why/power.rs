@@ -1,0 +1,69 @@
+//! Instances that do not run (pure).
+
+use super::case::Case;
+use super::finding::Finding;
+use super::instance_state::{ENDED, is_one_of};
+use super::request_step::{Asked, STILL_ASKS};
+use super::rows::row;
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_core::platform::Platform;
+
+impl Case<'_> {
+    pub(super) fn off(&mut self, machine: &Machine, state: &str) -> Finding {
+        let source = self.field("the instance's state");
+        self.see(source.clone(), None, format!("instance state {state}"));
+        // Google Compute's TERMINATED is a stopped one.
+        let is_stopped = machine.source.platform() == Some(Platform::Gcp) || state == "TERMINATED";
+        let finding = if is_one_of("error failed", state) {
+            self.tell(row!(InstanceBroken state))
+        } else if is_one_of(ENDED, state) && !is_stopped {
+            self.tell(row!(InstanceEnded state, replace = replace(machine)))
+        } else {
+            self.tell(row!(InstanceStopped state))
+        };
+        let finding = self.beside_silent_node(finding);
+        if let Asked::Seen(seen) = self.asked()
+            && self.now.since(seen.last.at) <= STILL_ASKS
+        {
+            self.see_request(&seen);
+            return self.with(finding, row!(AsksNow));
+        }
+        self.off_proved(finding, source)
+    }
+
+    /// The finding of a machine that is off, which is proved where nobody asks in the name of its Node.
+    pub(super) fn off_proved(&mut self, finding: Finding, source: String) -> Finding {
+        match self.request_of_silent_node() {
+            None => finding.sure(self, source),
+            Some(request) => self.with(finding, row!(AsksWhileOff request)),
+        }
+    }
+
+    /// Adds that its Node is silent.
+    pub(super) fn beside_silent_node(&mut self, finding: Finding) -> Finding {
+        let Some(node) = self.node else {
+            return finding;
+        };
+        let name = &node.metadata.name;
+        let Some(ready) = node.ready.as_ref().filter(|ready| !ready.is_true()) else {
+            return finding;
+        };
+        self.see_condition_of(&format!("Node {name}"), ready);
+        let since = self.span_since(ready.since());
+        self.with(finding, row!(NodeSilent node = name, since))
+    }
+}
+
+/// What makes another Machine in its place.
+pub(super) fn replace(machine: &Machine) -> &'static str {
+    let is_of = |kind| machine.is_owned_by(kind, None);
+    if is_of("ControlPlaneMachineSet") || machine.role.as_deref() == Some("master") {
+        "have it replaced by its ControlPlaneMachineSet, if that is Active; without one nothing makes it anew"
+    } else if machine.owners.is_empty() {
+        "make another, which no set does"
+    } else {
+        DELETE
+    }
+}
+
+const DELETE: &str = "delete the Machine";

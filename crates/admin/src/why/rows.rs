@@ -1,0 +1,297 @@
+//! Rows of what is told (pure): `causes.yaml` has their words; the code says which row, and what fills its
+//! holes.
+
+use super::cause::Cause;
+use super::ground::Counter;
+use super::way::{At, Stage};
+use crate::forms::shell::word;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The words of a row.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Words {
+    /// Its name for scripts, where that is another than the row's.
+    pub(super) cause: Option<Cause>,
+    /// None has what is said beside another row.
+    pub(super) stage: Option<Stage>,
+    /// The step, where that is another than its stage's.
+    pub(super) at: Option<At>,
+    /// The text beside the step.
+    pub(super) step: String,
+    pub(super) sentence: String,
+    /// Things to do before those of the row that it stands beside.
+    pub(super) first: Vec<String>,
+    pub(super) next: Vec<String>,
+    /// What could settle it.
+    pub(super) unseen: Vec<String>,
+    /// What could say otherwise.
+    pub(super) against: Vec<Counter>,
+    /// The machine's own word, which nothing proves.
+    pub(super) claim: bool,
+    /// Holes that tell it from another of the same cause.
+    pub(super) key: Vec<String>,
+}
+
+static ROWS: LazyLock<BTreeMap<String, Words>> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("causes.yaml")).unwrap_or_default());
+
+/// Holes by their names, and what fills them: nothing is known of one that is empty.
+type Holes = Vec<(&'static str, String)>;
+
+/// A row by its name, and its holes.
+pub(super) struct Row(pub(super) &'static str, pub(super) Holes);
+
+/// A row: `row!(Name hole, other = value)`.
+macro_rules! row {
+    (@ $hole:ident) => { $hole.to_string() };
+    (@ $hole:ident $value:expr) => { $value.to_string() };
+    ($name:ident $($hole:ident $(= $value:expr)?),*) => {
+        $crate::why::rows::Row(
+            stringify!($name),
+            vec![$((stringify!($hole), $crate::why::rows::row!(@ $hole $($value)?))),*],
+        )
+    };
+}
+pub(super) use row;
+
+/// Fills a hole that stands for a yes or a no.
+pub(super) fn when(is: bool) -> &'static str {
+    if is { "yes" } else { "" }
+}
+
+impl Row {
+    /// Its name for scripts, where it has one, its words, and the words that tell it from another.
+    pub(super) fn told(self, own: Holes) -> (Option<Cause>, Words, Vec<String>) {
+        let Self(name, mut holes) = self;
+        holes.extend(own);
+        let mut words = ROWS.get(name).cloned().unwrap_or_default();
+        let cause = words
+            .cause
+            .or_else(|| serde_json::from_value(name.into()).ok());
+        for text in [&mut words.step, &mut words.sentence] {
+            *text = fill(text, &holes);
+        }
+        for texts in [&mut words.first, &mut words.next, &mut words.unseen] {
+            texts.iter_mut().for_each(|text| *text = fill(text, &holes));
+            texts.retain(|text| !text.is_empty());
+        }
+        if !words.sentence.is_empty() && !words.sentence.ends_with(['.', '!', '?']) {
+            words.sentence.push('.');
+        }
+        let is_key = |hole: &str| words.key.iter().any(|key| key == hole);
+        holes.retain(|(hole, _)| is_key(hole));
+        (
+            cause,
+            words,
+            holes.into_iter().map(|(_, value)| value).collect(),
+        )
+    }
+}
+
+/// A text with its holes filled.
+fn fill(text: &str, holes: &[(&str, String)]) -> String {
+    let mut filled = Filled {
+        holes,
+        text: String::new(),
+        is_command: false,
+    };
+    filled.add(text);
+    filled.text
+}
+
+struct Filled<'a> {
+    holes: &'a [(&'a str, String)],
+    text: String,
+    /// It is between two backticks.
+    is_command: bool,
+}
+
+impl<'a> Filled<'a> {
+    /// Adds a text. `{?x …}` is said where something is known of x, `{!x …}` where nothing is; a hole of a command is
+    /// one word of it.
+    fn add(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some((plain, behind)) = rest.split_once('{') {
+            self.add_plain(plain);
+            let inner = up_to_brace(behind);
+            rest = behind.get(inner.len() + 1..).unwrap_or_default();
+            let part = |sign| {
+                inner
+                    .strip_prefix(sign)
+                    .and_then(|part: &str| part.split_once(' '))
+            };
+            match (part('?'), part('!'), self.value(inner)) {
+                (Some((hole, more)), ..) if self.is_known(hole) => self.add(more),
+                (_, Some((hole, more)), _) if !self.is_known(hole) => self.add(more),
+                (None, None, Some(value)) if self.is_command => self.text += &word(value),
+                (None, None, Some(value)) => self.text += value,
+                (None, None, None) => {
+                    self.text.push('{');
+                    self.add(inner);
+                    self.text.push('}');
+                }
+                _ => {}
+            }
+        }
+        self.add_plain(rest);
+    }
+
+    fn add_plain(&mut self, text: &str) {
+        self.is_command ^= text.matches('`').count() % 2 == 1;
+        self.text += text;
+    }
+
+    fn value(&self, hole: &str) -> Option<&'a str> {
+        let mut all = self.holes.iter();
+        all.find(|(name, _)| *name == hole)
+            .map(|(_, value)| &**value)
+    }
+
+    fn is_known(&self, hole: &str) -> bool {
+        self.value(hole).is_some_and(|value| !value.is_empty())
+    }
+}
+
+/// The text up to the brace that closes it.
+fn up_to_brace(text: &str) -> &str {
+    let mut depth = 1;
+    let is_end = |c: char| {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        depth == 0
+    };
+    let end = text.find(is_end).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Holes of each row, which the subject fills.
+    const OWN: [&str; 5] = ["name", "object", "namespace", "own", "told"];
+
+    /// The names of the holes of a text.
+    fn holes(text: &str) -> BTreeSet<&str> {
+        let parts = text.split('{').skip(1);
+        let names = parts.filter_map(|part| {
+            let part = part.trim_start_matches(['?', '!']);
+            let end = part.find(|c: char| !c.is_ascii_lowercase())?;
+            let is_hole = part[end..].starts_with(['}', ' ']) && end > 0;
+            is_hole.then(|| &part[..end])
+        });
+        names.collect()
+    }
+
+    fn texts(words: &Words) -> impl Iterator<Item = &str> {
+        let one = [&words.step, &words.sentence].into_iter();
+        let all = one.chain(&words.first).chain(&words.next);
+        all.chain(&words.unseen).map(String::as_str)
+    }
+
+    #[test]
+    fn each_row_has_words_and_each_hole_is_filled() {
+        let rows: BTreeMap<String, Words> =
+            serde_saphyr::from_str(include_str!("causes.yaml")).unwrap();
+        let sources = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/why")).unwrap();
+        let mut told = BTreeSet::new();
+        for source in sources {
+            let path = source.unwrap().path();
+            if path.ends_with("rows.rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            for call in text.split("row!(").skip(1) {
+                let (name, filled) = row_of(call);
+                let words = rows
+                    .get(name)
+                    .unwrap_or_else(|| panic!("{path:?}: no row {name}"));
+                let wanted = texts(words).flat_map(holes);
+                let wanted = wanted.filter(|hole| !OWN.contains(hole));
+                assert_eq!(wanted.collect::<BTreeSet<_>>(), filled, "{path:?}: {name}");
+                let is_known = |hole: &String| filled.contains(&**hole);
+                assert!(words.key.iter().all(is_known), "{name}: {:?}", words.key);
+                told.insert(name.to_owned());
+            }
+        }
+        assert_eq!(told, rows.into_keys().collect());
+    }
+
+    /// The name of a row in the code, and the holes that are filled there.
+    fn row_of(call: &str) -> (&str, BTreeSet<&str>) {
+        let (mut depth, mut begin, mut parts) = (0, 0, Vec::new());
+        for (at, c) in call.char_indices() {
+            match c {
+                '(' | '[' | '{' => depth += 1,
+                ',' | ')' if depth == 0 => {
+                    parts.push(call[begin..at].trim());
+                    begin = at + 1;
+                }
+                ')' | ']' | '}' => depth -= 1,
+                _ => {}
+            }
+            if c == ')' && begin == at + 1 {
+                break;
+            }
+        }
+        let first = parts.remove(0);
+        let (name, hole) = first.split_once(' ').unwrap_or((first, ""));
+        let holes = parts.into_iter().chain([hole]);
+        let names = holes.map(|hole| hole.split(' ').next().unwrap());
+        (name, names.filter(|name| !name.is_empty()).collect())
+    }
+
+    /// Rows beside which another one with what to do always stands.
+    const FOLLOWED: [&str; 3] = [
+        "InstanceNotMadeByState",
+        "InstanceNotMadeSilently",
+        "MachineFailed",
+    ];
+
+    #[test]
+    fn each_row_is_a_cause_with_a_next_step_or_stands_beside_one() {
+        for (name, words) in ROWS.iter() {
+            let own = serde_json::from_value::<Cause>(name.as_str().into()).ok();
+            let is_seen = words.stage.is_some() && !words.sentence.contains("{told}");
+            if is_seen {
+                assert!(words.cause.or(own).is_some(), "{name} is no cause");
+                assert!(!words.step.is_empty() && words.first.is_empty(), "{name}");
+                let is_helped = words.stage == Some(Stage::Joined) || FOLLOWED.contains(&&**name);
+                assert!(
+                    is_helped != words.next.iter().any(|next| !next.starts_with("{?")),
+                    "{name}: {:?}",
+                    words.next
+                );
+            } else {
+                let is_told = words.sentence.is_empty() || words.sentence.contains("{told}");
+                assert!(is_told && words.step.is_empty(), "{name}");
+            }
+            for next in words.first.iter().chain(&words.next) {
+                assert!(!next.ends_with('.'), "{name}: {next}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hole_is_filled_once_and_quoted_in_a_command() {
+        let holes = [("a", "{b} c".to_owned()), ("b", String::new())];
+        for (text, wanted) in [
+            ("{a}, `oc get {a}`, {a}", "{b} c, `oc get '{b} c'`, {b} c"),
+            (
+                "x{?a  of {a}}{?b  and {b}}{!b  alone}.",
+                "x of {b} c alone.",
+            ),
+            (r#"`-p '{"a":{"b":{a}}}'`"#, r#"`-p '{"a":{"b":'{b} c'}}'`"#),
+            ("{d} {", "{d} {}"),
+        ] {
+            assert_eq!(fill(text, &holes), wanted);
+        }
+    }
+}
