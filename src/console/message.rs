@@ -270,7 +270,7 @@ fn caveat(verdict: &Verdict) -> Option<(&'static str, String)> {
     }
     if let Some(hardware) = charges.find(|finding| is_hardware(finding.rule)) {
         let need = hardware.need(product, true);
-        return Some(("Also", format!("other hardware or CPU model: {need}")));
+        return Some(("Also", format!("other hardware: {need}")));
     }
     if release.is_some_and(|release: OcpMinor| release < SPEC_3) {
         let text = "convert its user data to Ignition 3; newer images read only that";

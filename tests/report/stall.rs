@@ -148,6 +148,97 @@ fn a_new_start_ends_what_an_old_one_said() {
     }
 }
 
+const ANONYMOUS: &str = "E0923 08:00:15.7 2575 reflector.go:158] \"Unhandled Error\" err=\"Failed to watch *v1.Service: failed to list *v1.Service: services is forbidden: User \\\"system:anonymous\\\" cannot list resource \\\"services\\\"\"";
+const NO_NODE: &str = "E0923 08:00:15.9 2575 kubelet_node_status.go:497] \"Error getting the current node from lister\" err=\"node \\\"w7\\\" not found\"";
+
+/// Informers without a certificate ask anonymously many times between two words of the certificate
+/// manager.
+#[test]
+fn the_certificate_manager_outweighs_anonymous_answers() {
+    let manager = |says: &str| {
+        format!(
+            "E0923 08:00:15.7 2575 certificate_manager.go:562] \"Unhandled Error\" err=\"{says}\""
+        )
+    };
+    let asks = "Failed while requesting a signed certificate from the control plane: cannot create certificate signing request: ";
+    let forbidden = "certificatesigningrequests.certificates.k8s.io is forbidden: User \\\"system:serviceaccount:openshift-machine-config-operator:node-bootstrapper\\\" cannot create resource";
+    let watch = "certificate request was not signed: ";
+    for (says, wanted) in [
+        (format!("{asks}{forbidden}"), "BootstrapRefused"),
+        (format!("{asks}Unauthorized"), "BootstrapRefused"),
+        (
+            format!(
+                "{watch}cannot watch on the certificate signing request: certificate signing request is denied, reason: NodeCSRApprove"
+            ),
+            "CertificateDenied",
+        ),
+        (
+            format!("{watch}timed out waiting for the condition"),
+            "CertificateNotSigned",
+        ),
+        ("x".to_owned(), "CertificateNotSigned"),
+    ] {
+        let said = manager(&says);
+        let lines = [
+            "Started Kubernetes Kubelet.",
+            &said,
+            ANONYMOUS,
+            ANONYMOUS,
+            NO_NODE,
+        ];
+        let found = Finding::read(lines.join("\n").as_bytes(), Phase::Join);
+        assert_eq!(found.cause.as_str(), wanted, "{says}");
+    }
+}
+
+/// A try that failed is over once the next one has come further; a warning about a local socket is
+/// no failure.
+#[test]
+fn what_was_tried_again_and_went_well_decides_nothing() {
+    let retries = r#"time="2026-09-23T08:00:13Z" level=warning msg="Failed, retrying in 1s ... (1/3). Error: initializing source docker://a: lookup quay.io on 10.0.0.2:53: server misbehaving""#;
+    let socket = r#"W0923 08:00:15.7 2575 logging.go:55] [core] [Channel #1 SubChannel #2]grpc: addrConn.createTransport failed to connect to {Addr: "/x.sock"}. Err: connection error: desc = "transport: Error while dialing: dial unix /x.sock: connect: connection refused""#;
+    let fetch = "http://metadata.google.internal/computeMetadata/v1/instance/hostname";
+    let fetching =
+        |attempt| format!("Sep 23 08:00:01.001 INFO Fetching {fetch}: Attempt #{attempt}");
+    let not_fetched = format!(
+        "Sep 23 08:00:01.101 INFO Failed to fetch: error sending request for url ({fetch}): error trying to connect: dns error: failed to lookup address information: Temporary failure in name resolution"
+    );
+    let up = |attempt| format!("Attempt {attempt} to bring up connection enp0s4-slave-ovs-clone");
+    let not_up = "Error: Connection activation failed: Unknown reason";
+    let is_up = "Connection successfully activated (D-Bus active path: /org/freedesktop/NetworkManager/ActiveConnection/198)";
+    let pulls = ["Trying to pull a...", retries];
+    let copies = ["Getting image source signatures", "Copying blob sha256:1"];
+    let fetched = "Sep 23 08:00:02.301 INFO Fetch successful";
+    for (phase, lines, wanted) in [
+        (Phase::Pull, [&pulls[..], &copies].concat(), "UnderWay"),
+        (Phase::Pull, pulls.to_vec(), "NameNotResolved"),
+        (Phase::Join, vec!["Started a.", socket, NO_NODE], "Unknown"),
+        (
+            Phase::Join,
+            vec![&up(1), not_up, "+ sleep 5", &up(2), is_up],
+            "UnderWay",
+        ),
+        (
+            Phase::Join,
+            vec![&up(1), not_up, &up(2), not_up, &up(3)],
+            "NetworkNotConfigured",
+        ),
+        (
+            Phase::Join,
+            vec![&fetching(1), &not_fetched, &fetching(2), fetched],
+            "UnderWay",
+        ),
+        (
+            Phase::Join,
+            vec![&fetching(1), &not_fetched],
+            "MetadataUnavailable",
+        ),
+    ] {
+        let found = Finding::read(lines.join("\n").as_bytes(), phase);
+        assert_eq!(found.cause.as_str(), wanted, "{lines:?}");
+    }
+}
+
 /// What a journal does not name is told by what systemd says of the unit.
 #[test]
 fn where_nothing_failed_it_says_what_it_waits_for() {

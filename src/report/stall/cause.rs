@@ -23,15 +23,29 @@ use std::iter::Peekable;
 /// cause that has two places has its words in the first one.
 const TABLE: &str = include_str!("causes.txt");
 
-/// Causes that explain why a dependency failed.
-const OF_DEPENDENCIES: [&str; 2] = ["FileSystemTooNew", "BootNotMounted"];
+/// Words of a consequence, and the causes that explain it: one before it in the journal says more.
+/// A kubelet without a certificate asks anonymously, more often than for its certificate.
+const CONSEQUENCES: [(&str, &[&str]); 2] = [
+    ("dependency", &["FileSystemTooNew", "BootNotMounted"]),
+    (
+        "system:anonymous",
+        &[
+            "BootstrapRefused",
+            "CertificateDenied",
+            "CertificateNotIssued",
+            "CertificateNotSigned",
+        ],
+    ),
+];
 
-/// Words of a pull or a rebase that has passed the registry and the network.
-const ADVANCES: [&str; 4] = [
+/// Words of an attempt that has passed the registry, the network or the platform.
+const ADVANCES: [&str; 6] = [
     "getting image source signatures",
     "copying blob",
     "layers needed",
     "staging deployment",
+    "connection successfully activated",
+    "fetch successful",
 ];
 
 /// Words of whatever failed.
@@ -39,6 +53,9 @@ const FAILS: [&str; 3] = ["error", "fatal", "failed"];
 
 /// The daemon's words before its rebase.
 const REBASES: &str = "executing rebase";
+
+/// podman's words before its next try; the last one says why.
+const RETRIES: &str = "failed, retrying in ";
 
 /// systemd's words when it will start a unit again.
 const RESTARTS: &str = "scheduled restart job";
@@ -219,7 +236,8 @@ impl Finding {
         phase: Phase,
     ) -> (Option<Self>, bool) {
         let (mut found, mut has_failed, mut has_slept) = (Self::NOTHING, false, false);
-        let (mut has_dependency, mut is_quiet, mut goes_on) = (false, true, false);
+        let (mut explained_by, mut is_quiet, mut goes_on) = (None, true, false);
+        let mut advances = false;
         while let Some((unit, line)) = lines.next_if(|(_, line)| {
             // What a program says last. After it comes another one.
             let is_last_word = line.starts_with("error: ") && !passes_on(line);
@@ -227,17 +245,21 @@ impl Finding {
                 || has_slept && sleeps(line))
         }) {
             let line = line.as_str();
+            if advances && line.contains(RETRIES) {
+                continue;
+            }
             is_quiet &= !sleeps(line) && !FAILS.iter().any(|words| line.contains(words));
             goes_on |= is_quiet && begins(line) && !line.contains(RESTARTS);
             has_slept |= sleeps(line);
             if let Some(cause) = Cause::of_line(line, phase) {
-                let explains = OF_DEPENDENCIES.contains(&cause.as_str());
-                if has_dependency && !explains {
+                if explained_by.is_some_and(|by: &[&str]| !by.contains(&cause.as_str())) {
                     continue;
                 }
                 found = Self { cause, unit };
-                has_dependency = line.contains("dependency");
-                if !has_dependency {
+                let mut consequences = CONSEQUENCES.into_iter();
+                let consequence = consequences.find(|(words, _)| line.contains(words));
+                explained_by = consequence.map(|(_, by)| by);
+                if consequence.is_none() {
                     return (Some(found), goes_on);
                 }
                 // What failed before it says more.
@@ -248,7 +270,8 @@ impl Finding {
             if fails && !has_failed {
                 found.unit = unit;
             }
-            has_failed |= fails || ADVANCES.iter().any(|words| line.contains(words));
+            advances |= ADVANCES.iter().any(|words| line.contains(words));
+            has_failed |= fails || advances;
         }
         let is_failure = !is_quiet || found.cause != Cause::UNKNOWN;
         (is_failure.then_some(found), goes_on)
@@ -308,7 +331,9 @@ fn is_aside(line: &str) -> bool {
 fn is_warning(line: &str) -> bool {
     let klog = line.strip_prefix('w').and_then(|line| line.get(..4));
     let klog = klog.is_some_and(|day| day.bytes().all(|byte| byte.is_ascii_digit()));
-    (klog || line.contains("level=warning")) && !line.contains("error: ")
+    let says_why = ["] error: ", "] failed to "];
+    klog && !says_why.iter().any(|words| line.contains(words))
+        || line.contains("level=warning") && !line.contains("error: ")
 }
 
 /// What updates the boot loader says it, or the daemon says it of that.
@@ -333,10 +358,10 @@ fn sleeps(line: &str) -> bool {
 
 /// A unit or a command starts, or will.
 fn begins(line: &str) -> bool {
-    ["starting ", "started ", "trying to pull "]
+    ["starting ", "started ", "trying to pull ", "attempt "]
         .iter()
         .any(|words| line.starts_with(words))
-        || [RESTARTS, REBASES, "] running"]
+        || [RESTARTS, REBASES, "] running", ": attempt #"]
             .iter()
             .any(|words| line.contains(words))
 }
