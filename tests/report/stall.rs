@@ -197,6 +197,8 @@ fn the_certificate_manager_outweighs_anonymous_answers() {
 fn what_was_tried_again_and_went_well_decides_nothing() {
     let retries = r#"time="2026-09-23T08:00:13Z" level=warning msg="Failed, retrying in 1s ... (1/3). Error: initializing source docker://a: lookup quay.io on 10.0.0.2:53: server misbehaving""#;
     let socket = r#"W0923 08:00:15.7 2575 logging.go:55] [core] [Channel #1 SubChannel #2]grpc: addrConn.createTransport failed to connect to {Addr: "/x.sock"}. Err: connection error: desc = "transport: Error while dialing: dial unix /x.sock: connect: connection refused""#;
+    let socket_opens = "W0923 08:00:15.7 2575 logging.go:55] [core] [Channel #1 SubChannel #2]grpc: addrConn.createTransport failed to connect to {";
+    let socket_ends = r#"}. Err: connection error: desc = "transport: Error while dialing: dial unix /x.sock: connect: connection refused""#;
     let fetch = "http://metadata.google.internal/computeMetadata/v1/instance/hostname";
     let fetching =
         |attempt| format!("Sep 23 08:00:01.001 INFO Fetching {fetch}: Attempt #{attempt}");
@@ -232,6 +234,37 @@ fn what_was_tried_again_and_went_well_decides_nothing() {
             Phase::Join,
             vec![&fetching(1), &not_fetched],
             "MetadataUnavailable",
+        ),
+        (
+            Phase::Join,
+            vec![
+                "    0: fetching metadata from provider",
+                "    1: failed to fetch",
+                "    2: tcp connect error",
+                "    3: No route to host (os error 113)",
+            ],
+            "MetadataUnavailable",
+        ),
+        (
+            Phase::Rebase,
+            vec![
+                "error: Importing: unexpected EOF",
+                "Pulling manifest: a",
+                "ostree chunk layers stored: 12 needed: 39 (0.8 GB)",
+                "[12/52] Fetching ostree chunk sha256:aa (20.1 MB)...",
+            ],
+            "UnderWay",
+        ),
+        (
+            Phase::Join,
+            vec![
+                "Started a.",
+                socket_opens,
+                "  \"Addr\": \"/x.sock\"",
+                socket_ends,
+                NO_NODE,
+            ],
+            "Unknown",
         ),
     ] {
         let found = Finding::read(lines.join("\n").as_bytes(), phase);

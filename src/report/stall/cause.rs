@@ -25,7 +25,8 @@ const TABLE: &str = include_str!("causes.txt");
 
 /// Words of a consequence, and the causes that explain it: one before it in the journal says more.
 /// A kubelet without a certificate asks anonymously, more often than for its certificate.
-const CONSEQUENCES: [(&str, &[&str]); 2] = [
+/// afterburn prints the error of a connection below what it was for.
+const CONSEQUENCES: [(&str, &[&str]); 4] = [
     ("dependency", &["FileSystemTooNew", "BootNotMounted"]),
     (
         "system:anonymous",
@@ -36,13 +37,18 @@ const CONSEQUENCES: [(&str, &[&str]); 2] = [
             "CertificateNotSigned",
         ],
     ),
+    ("(os error", &["MetadataUnavailable"]),
+    ("failed to lookup address", &["MetadataUnavailable"]),
 ];
 
-/// Words of an attempt that has passed the registry, the network or the platform.
-const ADVANCES: [&str; 6] = [
+/// Words of an attempt that has passed the registry, the network or the platform: what it said
+/// before is over.
+const ADVANCES: [&str; 8] = [
     "getting image source signatures",
     "copying blob",
     "layers needed",
+    "ostree chunk layers ",
+    "fetching ostree chunk",
     "staging deployment",
     "connection successfully activated",
     "fetch successful",
@@ -53,9 +59,6 @@ const FAILS: [&str; 3] = ["error", "fatal", "failed"];
 
 /// The daemon's words before its rebase.
 const REBASES: &str = "executing rebase";
-
-/// podman's words before its next try; the last one says why.
-const RETRIES: &str = "failed, retrying in ";
 
 /// systemd's words when it will start a unit again.
 const RESTARTS: &str = "scheduled restart job";
@@ -237,18 +240,15 @@ impl Finding {
     ) -> (Option<Self>, bool) {
         let (mut found, mut has_failed, mut has_slept) = (Self::NOTHING, false, false);
         let (mut explained_by, mut is_quiet, mut goes_on) = (None, true, false);
-        let mut advances = false;
         while let Some((unit, line)) = lines.next_if(|(_, line)| {
             // What a program says last. After it comes another one.
             let is_last_word = line.starts_with("error: ") && !passes_on(line);
-            !(has_failed && (sleeps(line) || is_last_word || begins(line))
+            !(has_one(line, &ADVANCES) && !has_one(line, &FAILS)
+                || has_failed && (sleeps(line) || is_last_word || begins(line))
                 || has_slept && sleeps(line))
         }) {
             let line = line.as_str();
-            if advances && line.contains(RETRIES) {
-                continue;
-            }
-            is_quiet &= !sleeps(line) && !FAILS.iter().any(|words| line.contains(words));
+            is_quiet &= !sleeps(line) && !has_one(line, &FAILS);
             goes_on |= is_quiet && begins(line) && !line.contains(RESTARTS);
             has_slept |= sleeps(line);
             if let Some(cause) = Cause::of_line(line, phase) {
@@ -270,8 +270,7 @@ impl Finding {
             if fails && !has_failed {
                 found.unit = unit;
             }
-            advances |= ADVANCES.iter().any(|words| line.contains(words));
-            has_failed |= fails || advances;
+            has_failed |= fails;
         }
         let is_failure = !is_quiet || found.cause != Cause::UNKNOWN;
         (is_failure.then_some(found), goes_on)
@@ -304,7 +303,7 @@ fn split_prefix(line: &str) -> (Option<&'static str>, &str) {
     let split = line.split_once("]: ").and_then(|(prefix, text)| {
         let (unit, _) = prefix.rsplit_once(' ')?.1.split_once('[')?;
         let kinds = [".service", ".scope", ".mount"];
-        let is_unit = kinds.iter().any(|kind| unit.ends_with(kind));
+        let is_unit = unit == "systemd" || kinds.iter().any(|kind| unit.ends_with(kind));
         is_unit.then_some((unit, text))
     });
     let Some((unit, text)) = split else {
@@ -315,13 +314,17 @@ fn split_prefix(line: &str) -> (Option<&'static str>, &str) {
     (beside, text)
 }
 
-/// The line has nothing to do with the first boot: the kubelet's probes of its pods, a file system
-/// that is mounted as it is, and the start of rpm-ostree's daemon, which every command causes.
+/// The line has nothing to do with the first boot: the kubelet's probes, images and sockets of its
+/// pods, a file system that is mounted as it is, and the start of rpm-ostree's daemon, which every command causes.
 fn is_aside(line: &str) -> bool {
     let starts = ["starting ", "started ", "stopping ", "stopped "];
-    [" prober.go:", "mounted read-only"]
-        .iter()
-        .any(|words| line.contains(words))
+    let asides = [
+        " prober.go:",
+        "pullimage from image service failed",
+        "}. err: connection error: ",
+        "mounted read-only",
+    ];
+    has_one(line, &asides)
         || line.contains("rpm-ostree system management daemon")
             && starts.iter().any(|words| line.starts_with(words))
 }
@@ -331,8 +334,7 @@ fn is_aside(line: &str) -> bool {
 fn is_warning(line: &str) -> bool {
     let klog = line.strip_prefix('w').and_then(|line| line.get(..4));
     let klog = klog.is_some_and(|day| day.bytes().all(|byte| byte.is_ascii_digit()));
-    let says_why = ["] error: ", "] failed to "];
-    klog && !says_why.iter().any(|words| line.contains(words))
+    klog && !line.contains("] error: ")
         || line.contains("level=warning") && !line.contains("error: ")
 }
 
@@ -351,6 +353,11 @@ fn passes_on(line: &str) -> bool {
     end.len() < line.len() && end.ends_with("exit status ") || line.contains("running systemd-run ")
 }
 
+/// The line has one of these.
+fn has_one(line: &str, all: &[&str]) -> bool {
+    all.iter().any(|words| line.contains(words))
+}
+
 /// The daemon waits for its next attempt.
 fn sleeps(line: &str) -> bool {
     line.contains("sleeping 1 minute for retry")
@@ -361,9 +368,7 @@ fn begins(line: &str) -> bool {
     ["starting ", "started ", "trying to pull ", "attempt "]
         .iter()
         .any(|words| line.starts_with(words))
-        || [RESTARTS, REBASES, "] running", ": attempt #"]
-            .iter()
-            .any(|words| line.contains(words))
+        || has_one(line, &[RESTARTS, REBASES, "] running", ": attempt #"])
 }
 
 /// The line has the parts of the pattern, one after the other.
