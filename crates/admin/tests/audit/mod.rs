@@ -28,6 +28,7 @@ mod operator;
 mod output;
 mod path;
 mod pipeline;
+mod pools;
 mod published;
 mod read;
 pub(crate) mod real;

@@ -71,6 +71,8 @@ pub(crate) struct Set {
     pub(crate) could_be_kept: bool,
     pub(crate) notes: Vec<String>,
     pub(crate) image: Image,
+    /// Its pool is that which its user data asks for; else the Secret's name says it.
+    pub(crate) is_pool_asked: bool,
     pub(crate) path: Place,
     /// Kind and name of the Cluster API's template, which has that field and cannot be changed.
     pub(crate) template: Option<(String, String)>,

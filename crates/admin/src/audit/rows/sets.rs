@@ -266,10 +266,16 @@ fn with_machines(
     }
     let is_read = lookup.has_nodes()
         && (set.replicas_now == Some(0) || lookup.has_machines(of_set.kind.group()));
-    let pool = of_set.image.pool.as_deref();
-    let stream = upkeep::stream(lookup.objects, set.stream.as_deref(), pool);
+    let has_webhook = of_set.kind == SetKind::MachineSet && set.source.infrastructure.is_none();
+    let named = set.source.user_data.as_deref();
+    let secret = named.or(has_webhook.then_some(DEFAULT_USER_DATA));
+    let asked = secret.and_then(|secret| asked_pool(lookup.objects, &set.metadata, secret));
+    let is_pool_asked = asked.is_some();
+    let pool = asked.or_else(|| of_set.image.pool.clone());
+    let stream = upkeep::stream(lookup.objects, set.stream.as_deref(), pool.as_deref());
     let own = set.architecture.clone();
     let image = Image {
+        pool,
         architecture: own.or_else(|| lookup.architecture_of(&nodes, &of_set.image)),
         stream,
         instance_cpu: cpu::of_set(&of_set.image, &nodes),
@@ -277,10 +283,8 @@ fn with_machines(
     };
     // Pools can be changed, templates cannot.
     let template = (of_set.kind != SetKind::MachinePool).then(|| set.source.infrastructure.clone());
-    let has_webhook = of_set.kind == SetKind::MachineSet && set.source.infrastructure.is_none();
-    let named = set.source.user_data.as_deref();
-    let secret = named.or(has_webhook.then_some(DEFAULT_USER_DATA));
     let of_set = Set {
+        is_pool_asked,
         replicas: set.replicas,
         nodes: made_from(lookup.objects, nodes.iter().copied()),
         nodes_unread: !is_read,
@@ -365,6 +369,13 @@ fn by_member(
         ),
         ..known
     })
+}
+
+/// The pool that the user data in this Secret asks for, where it was read.
+fn asked_pool(objects: &Objects, set: &Metadata, secret: &str) -> Option<String> {
+    let place = (set.namespace.clone(), secret.to_owned());
+    let pools = &objects.user_data.get(&place)?.pools;
+    pools.first().filter(|_| pools.len() == 1).cloned()
 }
 
 /// A node pool, and what makes its nodes.
@@ -460,8 +471,9 @@ fn node_pool_image(objects: &Objects, pool: &NodePool) -> Image {
             ..Image::default()
         },
     };
+    // Its nodes get the config of a pool of this name, whatever theirs is (openshift/hypershift).
     Image {
-        pool: Some(pool.metadata.name.clone()),
+        pool: Some("master".to_owned()),
         ..image
     }
 }

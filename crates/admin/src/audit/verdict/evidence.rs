@@ -96,37 +96,84 @@ pub(crate) fn by_what_is_known(
     verdict
 }
 
-/// Leaves open what a limit of one pool decides otherwise, where the pool of a set is unknown.
+/// Leaves open what a limit of one pool decides otherwise, where the pool of a set is unknown. Nodes of a custom
+/// pool boot as `worker`, but for those whose user data asks for it: a Secret's name does not say that.
 pub(crate) fn with_pool(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
-    let is_of_any = matches!(
-        set.kind,
-        SetKind::MachineSet
+    let limits = valid(judge.policy).map_or(&[][..], |policy| &policy.limits);
+    let pools = limits.iter().flat_map(|limit| limit.pools.iter().flatten());
+    let pools: Vec<&str> = match (set.kind, set.image.pool.as_deref()) {
+        (
+            SetKind::MachineSet
             | SetKind::Machine
             | SetKind::BareMetalHost
-            | SetKind::MachineDeployment
-    );
-    let (true, None, Some(version)) = (is_of_any, &set.image.pool, &judged.version) else {
+            | SetKind::MachineDeployment,
+            None,
+        ) => pools.map(String::as_str).collect(),
+        (SetKind::MachineSet | SetKind::MachineDeployment, Some(pool))
+            if !set.is_pool_asked && !BUILT_IN.contains(&pool) =>
+        {
+            vec!["worker"]
+        }
+        _ => return judged,
+    };
+    let Some(version) = &judged.version else {
         return judged;
     };
-    let limits = valid(judge.policy).map_or(&[][..], |policy| &policy.limits);
-    let mut pools = limits.iter().flat_map(|limit| limit.pools.iter().flatten());
-    let decides_otherwise = |pool: &&String| {
-        let image = Image {
-            pool: Some((*pool).clone()),
-            ..judge.image.clone()
-        };
-        let judge = Judge {
-            image: &image,
-            ..judge
-        };
-        judge.verdict(Some(version)).verdict != judged.verdict.verdict
-    };
-    let Some(pool) = pools.find(decides_otherwise) else {
+    let decides_otherwise =
+        |pool: &&str| judge.of_pool(pool, version).verdict != judged.verdict.verdict;
+    let Some(pool) = pools.into_iter().find(decides_otherwise) else {
         return judged;
     };
     let message = format!("its pool is unknown, and the policy has another limit for pool {pool}");
     let verdict = left_open(judged.verdict, Reason::NoRuleEvaluated, message);
     Judged { verdict, ..judged }
+}
+
+/// Pools that every cluster has.
+const BUILT_IN: [&str; 3] = ["master", "worker", "arbiter"];
+
+/// Judges a NodePool as its nodes are, too: they do not know their release, and use the limits without one.
+pub(crate) fn as_hosted(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
+    let minor = parsed(set.release.as_deref()).map(|release| release.minor);
+    let known: Vec<ImageVersion> = match (&judged.version, minor) {
+        (Some(version), _) => vec![version.clone()],
+        (None, Some(minor)) if judged.by == KnownBy::Release => judge.published(minor),
+        _ => Vec::new(),
+    };
+    if set.kind != SetKind::NodePool || known.is_empty() {
+        return judged;
+    }
+    let hosted = Judge {
+        release: None,
+        ..judge
+    };
+    let mut verdicts = known.iter().map(|version| hosted.verdict(Some(version)));
+    let refused = verdicts.find(|verdict| verdict.verdict == Outcome::Refused);
+    let is_refused = judged.verdict.verdict == Outcome::Refused;
+    match refused {
+        Some(verdict) if !is_refused => Judged {
+            verdict: Verdict {
+                message: format!(
+                    "{}, by the limits without release, which its nodes use",
+                    verdict.message
+                ),
+                ..verdict
+            },
+            later: Vec::new(),
+            ..judged
+        },
+        None if is_refused => Judged {
+            verdict: Verdict {
+                message: format!(
+                    "{}; its nodes do not know their release, and the limits without one let them in: `oc skewguard policy init --hosted`",
+                    judged.verdict.message
+                ),
+                ..judged.verdict
+            },
+            ..judged
+        },
+        _ => judged,
+    }
 }
 
 /// Adds the later releases that would refuse a known version. Where the release is unknown that leaves the verdict

@@ -31,6 +31,19 @@ impl<'a> Judge<'a> {
         of_release(release, self.platform, self.image)
     }
 
+    /// The verdict on a node of this version in another pool.
+    pub(crate) fn of_pool(self, pool: &str, version: &ImageVersion) -> Verdict {
+        let image = Image {
+            pool: Some(pool.to_owned()),
+            ..self.image.clone()
+        };
+        let of_pool = Judge {
+            image: &image,
+            ..self
+        };
+        of_pool.verdict(Some(version))
+    }
+
     /// The verdict on a node of this version, as if the policy enforced.
     pub(crate) fn verdict(&self, version: Option<&ImageVersion>) -> Verdict {
         // Where a node would find it does not matter for the decision.

@@ -12,7 +12,7 @@ use crate::audit::rows::set::Set;
 use crate::audit::upkeep;
 use crate::audit::verdict::cpu;
 use crate::audit::verdict::evidence::{
-    Judged, by_what_is_known, explained, guessed, left_open, with_horizon, with_pool,
+    Judged, as_hosted, by_what_is_known, explained, guessed, left_open, with_horizon, with_pool,
 };
 use crate::audit::verdict::horizon::later;
 use crate::audit::verdict::image_judge::Judge;
@@ -39,7 +39,7 @@ pub(crate) fn judge(
         None => guessed(&set, verdict, claim, judge, takes_estimates, objects),
     };
     let judged = with_release(explained(judged, &set.at), &set, judge);
-    let judged = with_pool(judged, &set, judge);
+    let judged = as_hosted(with_pool(judged, &set, judge), &set, judge);
     let missing_limit = missing_limit(&judged.verdict, judge);
     let (judged, is_unreadable) = with_user_data(judged, &set);
     let judged = with_region(with_cpu(judged, &set), &set);

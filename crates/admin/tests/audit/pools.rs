@@ -1,0 +1,143 @@
+//! The pool by which the next node of a set is judged: the node's own, whatever the set is called.
+
+use super::real::{gcp, list, machine_set};
+use super::{audit, fixture};
+use serde_json::{Value, json};
+use skewguard_admin::cli::Exit;
+
+/// The audit of these objects at 4.22 with these limits.
+fn audited(objects: &str, limits: &Value) -> (Value, Exit) {
+    let desk = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = desk.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let policy = json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": "Warn", "limits": limits });
+    let (policy, objects) = (
+        file("policy.json", &policy.to_string()),
+        file("objects.json", objects),
+    );
+    let named = [
+        "--target", "4.22", "--output", "json", "--policy", &policy, "--from", &objects,
+    ];
+    let (out, err, exit) = audit(&named);
+    (
+        serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}")),
+        exit,
+    )
+}
+
+const OLD: &str = "projects/rhcos-cloud/global/images/rhcos-412-86-202301311551-0-gcp-x86-64";
+
+/// User data in a Secret of this name, which asks for this pool.
+fn secret(name: &str, pool: &str) -> Value {
+    use base64::Engine;
+    let source = format!("https://api-int.example.com:22623/config/{pool}");
+    let stub = json!({ "ignition": { "version": "3.2.0", "config": { "merge": [{ "source": source }] } } });
+    let data = base64::prelude::BASE64_STANDARD.encode(stub.to_string());
+    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "namespace": "openshift-machine-api" },
+        "data": { "userData": data } })
+}
+
+/// docs/policy.md, "Custom pools": nodes boot as `worker`, but for those whose user data asks for the pool.
+#[test]
+fn a_secrets_name_is_no_pool_of_its_nodes() {
+    let limits =
+        json!([{ "deniedVersions": [] }, { "pools": ["worker"], "minimumOCPVersion": "4.13.0" }]);
+    let verdict = |name: &str, asks: Option<&str>| {
+        let mut provider = gcp(OLD);
+        provider["userDataSecret"] = json!({ "name": name });
+        let asks = asks.map(|pool| secret(name, pool));
+        let items = [machine_set("s", &provider)].into_iter().chain(asks);
+        let (found, exit) = audited(&list(items), &limits);
+        let row = &found["sets"][0];
+        (
+            row["verdict"].as_str().unwrap().to_owned(),
+            row["pool"].clone(),
+            exit,
+        )
+    };
+    for (name, asks, wanted, pool, exit) in [
+        ("worker-user-data", None, "Refused", "worker", Exit::Refused),
+        (
+            "infra-user-data",
+            None,
+            "Undetermined",
+            "infra",
+            Exit::Unknown,
+        ),
+        (
+            "infra-user-data",
+            Some("infra"),
+            "Allowed",
+            "infra",
+            Exit::Done,
+        ),
+        (
+            "infra-user-data",
+            Some("worker"),
+            "Refused",
+            "worker",
+            Exit::Refused,
+        ),
+        ("other", Some("worker"), "Refused", "worker", Exit::Refused),
+    ] {
+        let found = verdict(name, asks);
+        assert_eq!(found, (wanted.to_owned(), json!(pool), exit), "{name}");
+    }
+}
+
+/// docs/policy.md, "Targets": nodes of HyperShift have the pool `master`, and use the limits without release.
+#[test]
+fn a_node_pool_is_judged_as_its_nodes_are() {
+    let mut objects: Value = serde_json::from_str(&fixture("hypershift.json")).unwrap();
+    let mut items = objects["items"].as_array_mut().unwrap().iter_mut();
+    let pool = items
+        .find(|item| item["metadata"]["name"] == "guest-ami")
+        .unwrap();
+    pool["spec"]["platform"]["aws"]["ami"] = json!("ami-0fe05b1aa8dacfa90");
+    let objects = objects.to_string();
+    let verdict = |limits: Value| {
+        let (found, _) = audited(&objects, &limits);
+        let sets = found["sets"].as_array().unwrap();
+        let row = sets.iter().find(|set| set["name"] == "guest-ami").unwrap();
+        assert_eq!(
+            row["bootImage"]["version"], "412.86.202212081411-0",
+            "{row}"
+        );
+        let text = |key: &str| row[key].as_str().unwrap().to_owned();
+        (text("verdict"), text("message"))
+    };
+    let old = "boot image is OCP 4.12; the minimum is 4.13.0";
+    let least = json!({ "minimumOCPVersion": "4.13.0" });
+    let of_release = json!({ "release": "4.22", "minimumOCPVersion": "4.13.0" });
+    let lets_in = json!({ "release": "4.8", "deniedVersions": [] });
+    let masters = json!({ "pools": ["master"], "deniedVersions": [] });
+    let (hosted, own) = (
+        format!("{old}, by the limits without release, which its nodes use"),
+        format!(
+            "{old}; its nodes do not know their release, and the limits without one let them in: `oc skewguard policy init --hosted`"
+        ),
+    );
+    for (limits, wanted, message) in [
+        (json!([least, lets_in]), "Refused", hosted),
+        (json!([least]), "Refused", old.to_owned()),
+        (
+            json!([{ "deniedVersions": [] }, of_release]),
+            "Refused",
+            own,
+        ),
+        (
+            json!([least, masters]),
+            "Allowed",
+            "the boot image is within the policy's limits".to_owned(),
+        ),
+    ] {
+        assert_eq!(
+            verdict(limits.clone()),
+            (wanted.to_owned(), message),
+            "{limits}"
+        );
+    }
+}
