@@ -82,6 +82,8 @@ pub(super) struct Finding {
     pub(super) next: Vec<String>,
     /// It is what the machine says of itself.
     is_claim: bool,
+    /// It says two things, or stands beside what does.
+    is_doubtful: bool,
     /// What could say otherwise.
     against: Vec<Counter>,
     proof: Option<Box<Proof>>,
@@ -124,6 +126,7 @@ impl Case<'_> {
     pub(super) fn with(&mut self, mut finding: Finding, row: Row) -> Finding {
         let (cause, mut words, _) = self.words(row, &finding.sentence);
         finding.beside.remarks.extend(cause);
+        finding.is_doubtful |= words.doubt;
         if !words.sentence.is_empty() {
             finding.sentence = words.sentence;
         }
@@ -167,6 +170,7 @@ impl Finding {
             sentence,
             next: Vec::new(),
             is_claim: false,
+            is_doubtful: false,
             against: Vec::new(),
             proof: None,
         }
@@ -211,8 +215,11 @@ impl Finding {
         self.proof.as_deref()
     }
 
-    /// Makes it certain: `by` says so, and what could say otherwise was read.
+    /// Makes it certain, unless it is doubtful: `by` says so, and what could say otherwise was read.
     pub(super) fn sure(self, case: &mut Case<'_>, by: impl Into<String>) -> Self {
+        if self.is_doubtful {
+            return self;
+        }
         let against = self.against.clone();
         self.proved(case, by, &against)
     }

@@ -1,18 +1,17 @@
 //! The Node of a machine (pure).
 
 use super::case::Case;
-use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
-use super::moment::span;
-use super::taken_name::RENEWALS;
+use super::moment::Moment;
+use super::rows::{row, when};
 use super::way::{At, Stage};
-use crate::forms::shell::word;
 use skewguard_cluster::kinds::groups::{CLUSTER_API, KARPENTER, MACHINE_API};
+use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::{Condition, Metadata};
 use skewguard_cluster::kinds::names::normal;
-use skewguard_cluster::kinds::node::{Node, UNINITIALIZED};
+use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
 use skewguard_cluster::names::count;
 use std::net::IpAddr;
@@ -58,26 +57,30 @@ impl<'a> Case<'a> {
         };
         let is_read = finding.stage != Stage::Joined || node.ready.is_some();
         let finding = if is_own && is_read {
-            finding.proved(self, proof, &[Counter::Itself])
+            finding.sure(self, proof)
         } else {
             finding
         };
         if serving == 0 {
             return Some(finding);
         }
-        let why = self.serving_refusal(own);
-        let why = why.map_or(String::new(), |why| format!(" ({why})"));
-        let finding = finding.next(format!(
-            "Serving certificate requests of it that wait, {serving}{why}: `oc get csr`"
-        ));
-        let missing = self.missing_addresses();
-        let missing = missing.filter(|_| finding.stage == Stage::Joined);
-        Some(
-            missing
-                .into_iter()
-                .map(|missing| missing.help)
-                .fold(finding, Finding::next),
-        )
+        let why = self.serving_refusal(own).unwrap_or_default();
+        let finding = self.with(finding, row!(ServingRequests serving, why));
+        if finding.stage != Stage::Joined {
+            return Some(finding);
+        }
+        Some(match self.missing_addresses() {
+            None => finding,
+            Some(None) => self.with(finding, row!(AddressesNotWritten)),
+            Some(Some(host)) => {
+                let Metadata {
+                    namespace: space,
+                    name: of,
+                    ..
+                } = &host.metadata;
+                self.with(finding, row!(NeverInspected space, of))
+            }
+        })
     }
 
     /// The approver's word against the last request for the certificate that a Node serves with.
@@ -135,57 +138,24 @@ impl<'a> Case<'a> {
         if self.node.is_some() {
             return None;
         }
-        let Metadata {
-            namespace, name, ..
-        } = &machine.metadata;
-        // A NodeClaim has none.
-        let in_namespace = match &**namespace {
-            "" => String::new(),
-            namespace => format!(" -n {}", word(namespace)),
-        };
         let kind = match machine.group {
             KARPENTER => "nodeclaims",
             _ => "machines",
         };
         let source = self.field("metadata.deletionTimestamp");
         self.see(&source, None, "set");
-        let finding = Finding::new(
-            Stage::Unknown,
-            Cause::BeingDeleted,
-            "it is being deleted",
-            format!("{} is being deleted, and waits for no Node.", self.name),
-        )
-        .at(At::Node)
-        .next(format!(
-            "Look what its deletion waits for: `oc describe {kind}.{}{in_namespace} {name}`",
-            machine.group,
-            name = word(name)
-        ));
-        Some(finding.proved(self, source, &[Counter::Itself]))
+        let finding = self.tell(row!(BeingDeleted kind, group = machine.group));
+        Some(finding.sure(self, source))
     }
 
     fn joined(&mut self, node: &Node, which: &str, serving: usize) -> Finding {
-        let ready = match &node.ready {
-            Some(_) => " and Ready",
-            None => {
-                self.unseen("whether the Node is Ready: only its metadata was read");
-                ""
-            }
-        };
         let are = if serving == 1 { "is" } else { "are" };
-        let waits = match serving {
+        let count = match serving {
             0 => String::new(),
-            serving => format!(
-                "; {} for its serving certificate {are} pending, without which logs and exec fail",
-                count(serving, "request")
-            ),
+            serving => count(serving, "request"),
         };
-        Finding::new(
-            Stage::Joined,
-            Cause::Joined,
-            &*node.metadata.name,
-            format!("{} has joined: {which} is there{ready}{waits}.", self.name),
-        )
+        let (ready, node) = (when(node.ready.is_some()), &node.metadata.name);
+        self.tell(row!(Joined node, which, ready, count, are))
     }
 
     /// A Node that its Machine still names, and that is gone: the Machine keeps the reference.
@@ -199,45 +169,11 @@ impl<'a> Case<'a> {
         let text = format!("{node}, which is not among the Nodes");
         self.see(&source, None, text);
         if self.index.is_of_two_clusters {
-            let text = format!(
-                "Whether the Node {node} of {} is there cannot be told: no Node that a Machine names is among those that were read, so they are of two clusters or two times.",
-                self.name
-            );
-            self.unseen("the Nodes of the Machines' own cluster: `oc get nodes -o json`");
-            return Some(
-                Finding::new(
-                    Stage::Unknown,
-                    Cause::TwoClusters,
-                    "cannot be told apart",
-                    text,
-                )
-                .at(At::Node)
-                .next("Gather Machines and Nodes of one cluster at one time"),
-            );
+            return Some(self.tell(row!(TwoClusters node)));
         }
-        let finding = Finding::new(
-            Stage::NodeNotReady,
-            Cause::NodeGone,
-            format!("{node} is gone"),
-            format!(
-                "{} had joined, and its Node {node} is gone: status.nodeRef still names it, and no certificate request of it was seen since.",
-                self.name
-            ),
-        );
         self.reach(At::Certificate, "");
         self.unread(&[Counter::Nodes, Counter::Requests]);
-        let look = self.look_for_node(node);
-        Some(finding
-            .next(look)
-            .next("If it is gone, start its kubelet again, which makes the Node anew: on the node, systemctl restart kubelet"))
-    }
-
-    /// The advice to look for a Node that was not read. A list by label, a page, a gather that ended early: what is
-    /// not in them may be there.
-    pub(super) fn look_for_node(&mut self, node: &str) -> String {
-        let command = format!("`oc get node {}`", word(node));
-        self.unseen(format!("whether all Nodes were read: {command}"));
-        format!("Look whether it is there: {command}. Where it is, what was read has not all Nodes")
+        Some(self.tell(row!(NodeGone node)))
     }
 
     /// The Machine Config Daemon's word on it.
@@ -266,62 +202,27 @@ impl<'a> Case<'a> {
     }
 
     fn not_ready(&mut self, node: &Node, ready: &Condition, which: &str) -> Finding {
-        let since = ready.since();
-        let since = since.map_or(String::new(), |since| {
-            format!(" for {}", span(self.now.since(since)))
-        });
+        let since = self.span_since(ready.since());
         let own = &node.metadata.name;
-        let finding = Finding::new(
-            Stage::NodeNotReady,
-            Cause::NodeNotReady,
-            format!("{own} is not Ready"),
-            format!(
-                "{} has joined, and {which} has not been Ready{since}: {}",
-                self.name,
-                sentence(&ready.says())
-            ),
-        )
-        .says(&ready.says());
-        let degraded = node
-            .daemon
-            .as_ref()
-            .filter(|(state, _)| state == "Degraded");
-        let finding = match degraded {
-            Some(_) => finding.next("The Machine Config Daemon is Degraded there: its reason stands in the Node's annotations"),
-            None => finding,
-        };
-        let finding = self.with_lacks(node, finding);
-        let finding = self.with_pods(own, finding);
-        self.with_request(node, finding).next(format!(
-            "Look at the Node: `oc describe node {}`",
-            word(own)
-        ))
-    }
-
-    /// Adds what its Node says that it lacks.
-    fn with_lacks(&mut self, node: &Node, mut finding: Finding) -> Finding {
+        let says = sentence(&ready.says());
+        let mut finding = self.tell(row!(NodeNotReady node = own, which, since, says));
+        let state = node.daemon.as_ref().map(|(state, _)| state.as_str());
+        if state == Some("Degraded") {
+            finding = self.with(finding, row!(DaemonDegraded));
+        }
         for lack in &node.lacks {
-            self.see_condition_of(&format!("Node {}", node.metadata.name), lack);
-            let since = lack
-                .since()
-                .map_or(String::new(), |at| format!(" since {at}"));
-            finding = finding.next(format!("A possible cause: it has {}{since}", lack.kind));
+            self.see_condition_of(&format!("Node {own}"), lack);
+            let since = lack.since().map_or(String::new(), Moment::text);
+            finding = self.with(finding, row!(NodeLacks kind = lack.kind, since));
         }
-        finding
-    }
-
-    /// Adds the pods of its Node that do not come up.
-    fn with_pods(&mut self, own: &str, mut finding: Finding) -> Finding {
         let pods = self.facts.failing_pods.iter();
-        let pods = pods.filter(|((node, _), _)| node == own).take(3);
-        for ((_, pod), why) in pods {
+        for ((_, pod), why) in pods.filter(|((node, _), _)| node == own).take(3) {
             self.see(format!("Pod {pod}"), None, why);
-            let (namespace, name) = pod.split_once('/').unwrap_or(("default", pod));
-            finding = finding.next(format!(
-                "A possible cause: its Pod {name} does not come up ({why}): `oc logs -n {namespace} {name} --all-containers --previous`", namespace = word(namespace), name = word(name)
-            ));
+            let (space, pod) = pod.split_once('/').unwrap_or(("default", pod));
+            finding = self.with(finding, row!(PodFails space, pod, why));
         }
-        finding
+        let finding = self.with_request(node, finding);
+        self.with(finding, row!(DescribeNode node = own))
     }
 
     /// The last request by which the kubelet of a silent Node asks for a certificate again.
@@ -343,7 +244,7 @@ impl<'a> Case<'a> {
     }
 
     /// Adds that request to what is said of the Node, and what to do with it.
-    fn with_request(&mut self, node: &Node, mut finding: Finding) -> Finding {
+    fn with_request(&mut self, node: &Node, finding: Finding) -> Finding {
         let Some(last) = self.asks_again(node) else {
             return finding;
         };
@@ -356,89 +257,44 @@ impl<'a> Case<'a> {
         let text = format!("of node {}, by {by}, pending", last.node);
         self.see(last.source(), last.metadata.created, text);
         let why = self.approver_said(last);
-        let why = why.map_or(".".to_owned(), |why| format!("; {}", sentence(&why)));
-        let what = if last.is_first {
-            self.unseen("whether the request is its own, which whoever has the bootstrap credentials can make: the kubelet's journal on the node");
-            "As it seems its kubelet lost or outlived its certificate, and asks for a new one"
-        } else {
-            "Its kubelet asks to renew its certificate"
-        };
+        let why = why.map_or(String::new(), |why| sentence(&why));
         let waits = self.pending(last, &own);
-        finding.sentence = format!("{} {what}: {waits}{why}", finding.sentence);
-        let finding = self.advise_approval(finding, last);
         if last.is_first {
-            finding
-        } else {
-            finding.next(RENEWALS)
+            let finding = self.with(finding, row!(AsksAgain waits, why));
+            return self.advise_approval(finding, last);
         }
+        let finding = self.with(finding, row!(AsksToRenew waits, why));
+        let finding = self.advise_approval(finding, last);
+        self.with(finding, row!(Renewals))
     }
 
     /// A Node that its cloud controller manager has not looked at: it keeps the taint, and no pod runs on it.
-    fn not_initialized(&self, node: &Node, which: &str) -> Finding {
-        let id = match node.provider_id {
-            Some(_) => "",
-            None => " and has no spec.providerID",
-        };
-        Finding::new(
-            Stage::NodeNotReady, Cause::NodeNotInitialized,
-            format!("{} is not initialized", node.metadata.name),
-            format!(
-                "{} has joined, and {which} keeps the taint {UNINITIALIZED}{id}: the cloud controller manager has not initialized it, so that pods are kept from it.",
-                self.name
-            ),
-        )
-        .next(match self.facts.platform == "External" {
-            true => "Look at the cloud controller manager, which the provider's own manifests install on platform External: `oc get pods -A`, and the logs of its pods",
-            false => "Look at the cloud controller manager: `oc get pods -n openshift-cloud-controller-manager`, and the logs of its pods",
-        })
+    fn not_initialized(&mut self, node: &Node, which: &str) -> Finding {
+        let lacks = when(node.provider_id.is_none());
+        let node = &node.metadata.name;
+        match self.facts.platform == "External" {
+            true => self.tell(row!(NodeNotInitializedOfExternal node, which, lacks)),
+            false => self.tell(row!(NodeNotInitialized node, which, lacks)),
+        }
     }
 
-    /// A Machine without addresses, by which the nodelink-controller finds its Node.
-    fn without_addresses(&mut self, node: &Node, which: &str, missing: Missing) -> Finding {
-        Finding::new(
-            Stage::NodeNotReady,
-            missing.cause,
-            format!("{} is not linked", node.metadata.name),
-            format!(
-                "{} has joined, and the Machine is not linked to it: {which} is there, and the Machine has no addresses, by which it is found{}.",
-                self.name, missing.why
-            ),
-        )
-        .next(missing.help)
-    }
-
-    /// Why a Machine of the Machine API has no addresses, by which its Node and its requests are found; `None` where it
-    /// has some.
-    pub(super) fn missing_addresses(&mut self) -> Option<Missing> {
+    /// Tells if a Machine of the Machine API has no addresses, by which its Node and its requests are found, and its host
+    /// where that is why: it was never inspected.
+    pub(super) fn missing_addresses(&mut self) -> Option<Option<&'a Host>> {
         let machine = self.machine?;
         if machine.group != MACHINE_API || !machine.addresses.is_empty() {
             return None;
         }
         self.see(self.field("status.addresses"), None, "none");
-        let Some(host) = self.host.filter(|host| host.addresses.is_empty()) else {
-            return Some(Missing {
-                cause: Cause::AddressesMissing,
-                why: String::new(),
-                help: NO_ADDRESSES.to_owned(),
-            });
-        };
-        let name = host.metadata.full_name();
-        self.see(
-            format!("BareMetalHost {name}, status.hardware"),
-            None,
-            "none",
-        );
-        Some(Missing {
-            cause: Cause::HostNotInspected,
-            why: format!(
-                ", because its host {name} has no hardware details: it was never inspected"
-            ),
-            help: format!(
-                "Give the host its hardware details, host name and addresses among them, by the annotation inspect.metal3.io/hardwaredetails: `oc describe baremetalhosts.metal3.io -n {} {}`",
-                word(&host.metadata.namespace),
-                word(&host.metadata.name)
-            ),
-        })
+        let host = self.host.filter(|host| host.addresses.is_empty());
+        if let Some(host) = host {
+            let source = format!(
+                "BareMetalHost {}, status.hardware",
+                host.metadata.full_name()
+            );
+            self.see(source, None, "none");
+        }
+        Some(host)
     }
 
     fn not_linked(&mut self, node: &Node, which: &str) -> Finding {
@@ -447,8 +303,19 @@ impl<'a> Case<'a> {
             .and_then(|machine| machine.provider_id.as_ref());
         let differ =
             own.is_some() && node.provider_id.is_some() && own != node.provider_id.as_ref();
-        if let Some(missing) = self.missing_addresses().filter(|_| !differ) {
-            return self.without_addresses(node, which, missing);
+        let name = &node.metadata.name;
+        match self.missing_addresses().filter(|_| !differ) {
+            None => {}
+            Some(None) => return self.tell(row!(NotLinkedWithoutAddresses node = name, which)),
+            Some(Some(host)) => {
+                let Metadata {
+                    namespace: space,
+                    name: of,
+                    ..
+                } = &host.metadata;
+                let host = host.metadata.full_name();
+                return self.tell(row!(NotLinkedNotInspected node = name, which, host, space, of));
+            }
         }
         let why = match (own, &node.provider_id) {
             (Some(own), Some(other)) if own != other => {
@@ -463,30 +330,10 @@ impl<'a> Case<'a> {
             (Some(_), _) => "nothing that was read says why".to_owned(),
         };
         self.see(self.field("status.nodeRef"), None, format!("none; {why}"));
-        Finding::new(
-            Stage::NodeNotReady,
-            Cause::NodeNotLinked,
-            format!("{} is not linked", node.metadata.name),
-            format!(
-                "{} has joined, and the Machine is not linked to it: {which} is there, and status.nodeRef is empty; {why}.",
-                self.name
-            ),
-        )
-        .says(&why)
-        .next(match self.machine.map(|machine| machine.group) {
-            Some(CLUSTER_API) => "The Cluster API finds a Node by spec.providerID alone: correct the one of the two that is wrong, by whoever writes it (the infrastructure object, the cloud controller manager)",
-            Some(KARPENTER) => "Read Karpenter's log: it finds a Node by spec.providerID",
-            _ => "Read the log of the nodelink-controller: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c nodelink-controller`",
-        })
+        match self.machine.map(|machine| machine.group) {
+            Some(CLUSTER_API) => self.tell(row!(NodeNotLinkedOfClusterApi node = name, which, why)),
+            Some(KARPENTER) => self.tell(row!(NodeNotLinkedOfKarpenter node = name, which, why)),
+            _ => self.tell(row!(NodeNotLinked node = name, which, why)),
+        }
     }
 }
-
-/// Why a Machine has no addresses, and what to do.
-pub(super) struct Missing {
-    pub(super) cause: Cause,
-    pub(super) why: String,
-    pub(super) help: String,
-}
-
-/// The advice about a Machine without addresses.
-pub(super) const NO_ADDRESSES: &str = "Look why its controller writes no status.addresses: `oc logs -n openshift-machine-api deployment/machine-api-controllers -c machine-controller`";

@@ -2,13 +2,13 @@
 //! under another that is nobody's.
 
 use super::case::{Case, Subject};
-use super::cause::Cause;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::{Moment, span};
-use super::node::NO_ADDRESSES;
+use super::rows::{row, when};
 use super::taken_name::APPROVED_WITHIN;
-use super::way::{At, Stage};
+use super::way::At;
+use skewguard_cluster::kinds::metadata::Metadata;
 use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
@@ -126,24 +126,14 @@ impl<'a> Case<'a> {
             true => ("it asked for its config", "it got its config"),
             false => ("it was made", "it was made"),
         };
-        let begin = format!(
-            "{} waits for its certificate, as it seems under another name:",
-            self.name
-        );
         if strangers.len() > 1 {
-            let names = strangers.iter().map(|one| one.node.as_str());
-            let sentence = format!(
-                "{begin} {} of names that no Machine, host or Node has were made since {since} ({}), the last {}.",
-                count(strangers.len(), "request"),
-                first_of(names, 3, strangers.len()),
-                last.metadata.name
-            );
-            return Some(
-                no_certificate(Cause::RequestsOfOtherNames, "under another name", sentence)
-                    .next(NAMES),
-            );
+            let nodes = strangers.iter().map(|one| one.node.as_str());
+            let nodes = first_of(nodes, 3, strangers.len());
+            let count = count(strangers.len(), "request");
+            let last = &last.metadata.name;
+            return Some(self.tell(row!(RequestsOfOtherNames count, since, nodes, last)));
         }
-        Some(self.of_one_name(first, &begin, after))
+        Some(self.of_one_name(first, after))
     }
 
     /// A Machine without addresses in its status, though its instance is there: the approver finds none by a
@@ -154,34 +144,15 @@ impl<'a> Case<'a> {
             .filter(|machine| machine.addresses.is_empty())?;
         let made = machine.metadata.created.filter(|_| self.host.is_none())?;
         self.see(self.field("status.addresses"), None, "none");
-        let begin = format!(
-            "{} has no addresses in its status, though its instance is there: the approver finds no Machine for its request, and whether it asked for its config cannot be told: {why}.",
-            self.name
-        );
         self.unread(&[Counter::Requests, Counter::Nodes]);
-        let look = match machine.is_of_cluster_api() {
-            true => {
-                "Look why its infrastructure object gives it neither a providerID nor addresses"
-            }
-            false => NO_ADDRESSES,
-        };
+        let is_of_cluster_api = machine.is_of_cluster_api();
         Some(match self.of_another_name(made) {
-            Some(finding) => {
-                let (stage, sentence) = (finding.stage, format!("{begin} {}", finding.sentence));
-                finding.retold(
-                    stage,
-                    Cause::AddressesMissing,
-                    sentence,
-                    Some(look.to_owned()),
-                )
-            }
-            None => Finding::new(
-                Stage::Unknown,
-                Cause::AddressesMissing,
-                "cannot be told apart",
-                begin,
-            )
-            .next(look),
+            Some(finding) => self.with(
+                finding,
+                row!(WithoutAddresses why, api = when(is_of_cluster_api)),
+            ),
+            None if is_of_cluster_api => self.tell(row!(AddressesMissingOfClusterApi why)),
+            None => self.tell(row!(AddressesMissing why)),
         })
     }
 
@@ -209,9 +180,8 @@ impl<'a> Case<'a> {
         if later.is_empty() {
             return None;
         }
-        self.unseen("which machine each of them is: their MAC addresses or serial numbers");
-        let names = later.iter().map(|node| &*node.metadata.name);
-        let names = first_of(names, 3, later.len());
+        let nodes = later.iter().map(|node| &*node.metadata.name);
+        let nodes = first_of(nodes, 3, later.len());
         for node in later.iter().take(3) {
             let source = format!("Node {}", node.metadata.name);
             self.see(
@@ -220,14 +190,7 @@ impl<'a> Case<'a> {
                 "created; no Machine names it",
             );
         }
-        let text = format!(
-            "{begin} whether it is one of the Nodes that no Machine names cannot be told apart: these came after it was made: {names}."
-        );
-        Some(
-            Finding::new(Stage::Unknown, Cause::NodesOfNobody, "cannot be told apart", text)
-                .at(At::Node)
-                .next("Compare its console, MAC addresses or serial number with those of these Nodes, and leave both as they are until then"),
-        )
+        Some(self.tell(row!(NodesOfNobody begin, nodes)))
     }
 
     fn see_strangers(&mut self, strangers: &[&CertificateRequest]) {
@@ -241,21 +204,14 @@ impl<'a> Case<'a> {
     /// Requests of machines that nobody gave a host name.
     fn of_localhost(&mut self, requests: &[&CertificateRequest]) -> Finding {
         self.see_strangers(requests);
-        self.unseen("which request is its own: its console");
         let ids = requests.iter().map(|one| &*one.metadata.name);
         let ids = first_of(ids, 5, requests.len());
         let node = requests.first().map_or("", |one| &*one.node);
-        let sentence = format!(
-            "{} waits for its certificate, as it seems, and cannot be told apart from others: requests {ids} are of {node}, since neither DHCP nor reverse DNS gave a host name.",
-            self.name
-        );
-        no_certificate(Cause::HostNameInvalid, "under no name", sentence)
-            .next(format!("Give each machine a host name (DHCP, reverse DNS), and start it again; never approve these: each machine without a name would be Node {node}"))
+        self.tell(row!(HostNameInvalid ids, node))
     }
 
     /// The one request of no known machine.
-    fn of_one_name(&mut self, first: &CertificateRequest, begin: &str, after: &str) -> Finding {
-        let (request, node) = (&first.metadata.name, &first.node);
+    fn of_one_name(&mut self, first: &CertificateRequest, after: &str) -> Finding {
         let why = match self.why_not_approved(first) {
             _ if first.is_approved => {
                 "it is approved, and there is no Node of that name.".to_owned()
@@ -266,24 +222,20 @@ impl<'a> Case<'a> {
                 "it is pending.".to_owned()
             }
         };
-        let finding = no_certificate(
-            Cause::RequestOfOtherName,
-            format!("{request} of {node}"),
-            format!(
-                "{begin} request {request} of {node}, which no Machine, host or Node has as its name, was made{}, after {after}; {why}",
-                self.ago(first.metadata.created),
-            ),
-        );
-        match self.obstacle(first) {
-            None => self.advise_approval(finding.next(NAMES), first),
-            obstacle => self.with_advice(finding, first, obstacle),
-        }
+        let ago = self.ago(first.metadata.created);
+        let (id, node) = (&first.metadata.name, &first.node);
+        let finding = self.tell(row!(RequestOfOtherName id, node, ago, after, why));
+        let found = self.beside_obstacle(finding, first);
+        found.unwrap_or_else(|finding| {
+            let finding = self.with(finding, row!(CompareNames));
+            self.advise_approval(finding, first)
+        })
     }
 
     /// An approved request, and no Node.
     fn approved(&mut self, request: &CertificateRequest) -> Finding {
-        let (name, id, source) = (self.name, &request.metadata.name, request.source());
-        let when = self.ago(request.metadata.created);
+        let (id, source) = (&request.metadata.name, request.source());
+        let ago = self.ago(request.metadata.created);
         let signed = match request.dates {
             _ if !request.is_signed => match &request.denied {
                 Some(why) => format!(", status.certificate is empty: {why}"),
@@ -292,26 +244,16 @@ impl<'a> Case<'a> {
             Some(dates) => format!(", valid from {} until {}", dates.from, dates.until),
             None => ", status.certificate is there".to_owned(),
         };
-        let refused = request.denied.as_ref();
-        let refused = refused.map(|why| format!(", and its signer refused it: {}", sentence(why)));
         let text = format!("of node {}, approved{signed}", request.node);
         self.see(&source, request.metadata.created, text);
         if request.is_signed {
             self.reach(At::Certificate, format!("{id} is signed"));
         }
         let finding = if !request.is_signed {
-            let refused = refused.unwrap_or_else(|| " and not signed.".to_owned());
-            no_certificate(Cause::CertificateNotSigned,
-                format!("{id} is not signed"),
-                format!("{name} waits for its certificate: request {id}, made{when}, is approved{refused}"),
-            )
-            .next("Look at the signer: `oc describe clusteroperators kube-controller-manager`")
+            let why = request.denied.as_deref().map_or(String::new(), sentence);
+            self.tell(row!(CertificateNotSigned id, ago, why))
         } else if request.dates.is_some_and(|dates| dates.until < self.now) {
-            no_certificate(Cause::CertificateOutlived,
-                "it has expired",
-                format!("{name} got its certificate{when}, and there is no Node of it; by now the certificate has expired."),
-            )
-            .next("Start the node again: its kubelet then makes a new request")
+            self.tell(row!(CertificateOutlived ago))
         } else {
             if let Some(finding) = self.had_joined(request) {
                 return finding;
@@ -321,19 +263,10 @@ impl<'a> Case<'a> {
             }
             self.unread(&[Counter::Nodes]);
             // A request shows its common name, whatever that is.
-            let look = self.look_for_node(&request.node);
-            return Finding::new(
-                Stage::NodeNotReady,
-                Cause::NodeMissing,
-                "there is none",
-                format!("{name} got its certificate{when}, and there is no Node of it."),
-            )
-            .next(look)
-            .next(
-                "If it is not there, read the kubelet's journal on the node: journalctl -u kubelet",
-            );
+            let node = &request.node;
+            return self.tell(row!(NodeMissing ago, node));
         };
-        finding.proved(self, source, &[Counter::Nodes])
+        finding.sure(self, source)
     }
 
     /// A machine whose Node asked for a certificate to serve with, and is not there.
@@ -342,95 +275,74 @@ impl<'a> Case<'a> {
         let mut serving = all.iter().filter(|one| !one.is_client);
         serving.find(|one| one.metadata.created >= request.metadata.created)?;
         self.unread(&[Counter::Nodes]);
-        let look = self.look_for_node(&request.node);
-        let name = self.name;
-        let text = format!(
-            "{name} had joined, since a Node alone asks for a certificate to serve with, and there is no Node of it."
-        );
-        Some(Finding::new(Stage::NodeNotReady, Cause::NodeGone, "it is gone", text).next(look))
+        let node = &request.node;
+        Some(self.tell(row!(NodeGoneSinceServing node)))
     }
 
     /// The last of its requests, which was denied or waits.
     fn not_approved(&mut self, last: &CertificateRequest, own: &[&CertificateRequest]) -> Finding {
-        let (name, id, source) = (self.name, &last.metadata.name, last.source());
+        let (id, source) = (&last.metadata.name, last.source());
         let (node, created) = (&last.node, last.metadata.created);
         if let Some(why) = &last.denied {
             self.see(&source, created, format!("of node {node}, denied: {why}"));
-            return no_certificate(
-                Cause::RequestDenied,
-                format!("{id} was denied"),
-                format!(
-                    "{name} was denied its certificate{}: {}",
-                    self.ago(created),
-                    sentence(why)
-                ),
-            )
-            .proved(self, source, &[Counter::Nodes]);
+            let (ago, why) = (self.ago(created), sentence(why));
+            return self
+                .tell(row!(RequestDenied id, ago, why))
+                .sure(self, source);
         }
         for request in own.iter().rev().skip(1).take(4).rev() {
             let text = format!("of node {node}, {}", state(request));
             self.see(request.source(), request.metadata.created, text);
         }
         self.see(&source, created, format!("of node {node}, pending"));
-        // Only what the approver says of this request is a proof.
-        let (reason, unseen) = match self.why_not_approved(last) {
-            Reason::Said(why) => (format!("; {}", sentence(&why)), None),
-            Reason::SaidOfAll(why) => (
-                format!("; {}", sentence(&why)),
-                Some(
-                    "whether the approver means this request: its line names another or none"
-                        .to_owned(),
-                ),
-            ),
-            Reason::ByRule(why) => (
-                format!("; by the approver's rules: {}", sentence(&why)),
-                Some(self.approver_unseen(last)),
-            ),
-            Reason::Unknown => (".".to_owned(), Some(self.approver_unseen(last))),
+        let (says, rules, unseen) = match self.why_not_approved(last) {
+            Reason::Said(why) => (why, "", None),
+            Reason::SaidOfAll(why) => (why, "", Some(OF_ANOTHER.to_owned())),
+            Reason::ByRule(why) => (why, "its", Some(self.approver_unseen(last))),
+            Reason::Unknown => (String::new(), "", Some(self.approver_unseen(last))),
         };
-        let finding = no_certificate(
-            Cause::RequestPending,
-            format!("{id} is pending"),
-            format!(
-                "{name} waits for its certificate: {}{reason}",
-                self.pending(last, own)
-            ),
-        );
-        let mut finding = finding;
-        if let (Subject::Request(_), None) = (self.subject, self.index.links.node(node))
-            && let Some(whose) = self.perhaps_whose()
-        {
-            finding.sentence.push_str(&whose);
+        let says = Some(says).filter(|says| !says.is_empty());
+        let says = says.map_or(String::new(), |says| sentence(&says));
+        let waits = self.pending(last, own);
+        let mut finding = self.tell(row!(RequestPending id, waits, rules, says));
+        if let (Subject::Request(_), None) = (self.subject, self.index.links.node(node)) {
+            finding = match self.index.unnamed {
+                0 => finding,
+                1 => self.with(finding, row!(PerhapsOfWaiting many = "")),
+                many => self.with(finding, row!(PerhapsOfWaiting many)),
+            };
         }
         finding = self.beside_pending(finding);
-        let obstacle = self.obstacle(last);
-        let is_open = obstacle.as_ref().is_some_and(|obstacle| obstacle.is_open);
-        let finding = self.with_advice(finding, last, obstacle);
-        let is_said = unseen.is_none();
-        unseen.into_iter().for_each(|unseen| self.unseen(unseen));
-        if is_open || !is_said {
-            return finding;
+        let found = self.beside_obstacle(finding, last);
+        let finding = found.unwrap_or_else(|finding| self.advise_approval(finding, last));
+        match unseen {
+            // Only what the approver says of this request is a proof.
+            Some(unseen) => {
+                self.unseen(unseen);
+                finding
+            }
+            None => finding.sure(self, source),
         }
-        finding.proved(self, source, &[Counter::Nodes])
     }
 
     /// Adds what of its Machine keeps the approver from its request, and the next one's, too.
     fn beside_pending(&mut self, mut finding: Finding) -> Finding {
-        if let Some(gone) = self.machine.and_then(|machine| machine.node.as_deref()) {
-            let joined = format!(
-                " It had joined before: its Machine still names Node {gone}, which was not seen."
-            );
-            finding.sentence.push_str(&joined);
+        if let Some(node) = self.machine.and_then(|machine| machine.node.as_deref()) {
+            finding = self.with(finding, row!(HadJoinedBefore node));
         }
-        let Some(missing) = self.missing_addresses() else {
-            return finding;
-        };
-        let sentence = format!(
-            "{} The Machine has no addresses, by which the approver finds it{}.",
-            finding.sentence, missing.why
-        );
-        let stage = finding.stage;
-        finding.retold(stage, missing.cause, sentence, Some(missing.help))
+        match self.missing_addresses() {
+            None => finding,
+            Some(None) => self.with(finding, row!(PendingWithoutAddresses)),
+            Some(Some(host)) => {
+                let Metadata {
+                    namespace: space,
+                    name: of,
+                    ..
+                } = &host.metadata;
+                let host = host.metadata.full_name();
+                self.with(finding, row!(PendingNotInspected host, space, of))
+            }
+        }
     }
 
     /// `request csr-1 is pending for 67 minutes`.
@@ -470,20 +382,6 @@ impl<'a> Case<'a> {
             return Reason::Unknown;
         };
         Reason::ByRule(why)
-    }
-
-    /// The machines that wait, and may have made a request of nobody's name.
-    fn perhaps_whose(&self) -> Option<String> {
-        match self.index.unnamed {
-            0 => None,
-            1 => Some(
-                " It may be of the machine that waits and has no request under its name."
-                    .to_owned(),
-            ),
-            many => Some(format!(
-                " It may be of one of the {many} machines that wait and have no request under their name."
-            )),
-        }
     }
 
     /// What would say why the approver left a request alone.
@@ -578,16 +476,12 @@ impl<'a> Case<'a> {
     }
 }
 
-fn no_certificate(cause: Cause, step: impl Into<String>, sentence: String) -> Finding {
-    Finding::new(Stage::NoCertificate, cause, step, sentence)
-}
-
 /// The approver's log, as a source.
 pub(super) const APPROVER_LOG: &str = "log of the machine-approver";
 
 const APPROVER: &str = "why the approver did not: its log (get pods/log in openshift-cluster-machine-approver; a must-gather has it)";
 
-const NAMES: &str = "Compare the node's host name (DHCP, reverse DNS) with the Machine's InternalDNS in status.addresses: the approver takes no other name";
+const OF_ANOTHER: &str = "whether the approver means this request: its line names another or none";
 
 /// The state of a request, in a word.
 fn state(request: &CertificateRequest) -> &'static str {

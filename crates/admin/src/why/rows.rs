@@ -31,6 +31,8 @@ pub(super) struct Words {
     pub(super) against: Vec<Counter>,
     /// The machine's own word, which nothing proves.
     pub(super) claim: bool,
+    /// It says two things, and which of them is not known.
+    pub(super) doubt: bool,
     /// Holes that tell it from another of the same cause.
     pub(super) key: Vec<String>,
 }
@@ -249,7 +251,10 @@ mod tests {
     }
 
     /// Rows beside which another one with what to do always stands.
-    const FOLLOWED: [&str; 3] = [
+    const FOLLOWED: [&str; 6] = [
+        "NodeNotReady",
+        "RequestOfOtherName",
+        "RequestPending",
         "InstanceNotMadeByState",
         "InstanceNotMadeSilently",
         "MachineFailed",

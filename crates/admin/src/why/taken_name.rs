@@ -2,11 +2,9 @@
 //! are (pure).
 
 use super::case::Case;
-use super::cause::Cause;
 use super::finding::Finding;
-use super::moment::{CLOCKS, Moment, span};
-use super::way::{At, Stage};
-use crate::forms::shell::word;
+use super::moment::{CLOCKS, Moment};
+use super::rows::{Row, row, when};
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::names::{is_localhost, normal};
 use skewguard_cluster::kinds::node::Node;
@@ -16,33 +14,6 @@ use std::net::IpAddr;
 /// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
 /// `maxMachineDelta`).
 pub(super) const APPROVED_WITHIN: u64 = 2 * 3_600;
-
-/// Something that speaks against approving a request.
-pub(super) struct Obstacle {
-    /// A sentence about it.
-    says: String,
-    /// What to do instead.
-    next: Vec<String>,
-    /// It says two things, and which of them is not known.
-    pub(super) is_open: bool,
-}
-
-impl Obstacle {
-    fn new(says: String, next: impl IntoIterator<Item = String>) -> Self {
-        Self {
-            says,
-            next: next.into_iter().collect(),
-            is_open: false,
-        }
-    }
-
-    fn open(self) -> Self {
-        Self {
-            is_open: true,
-            ..self
-        }
-    }
-}
 
 impl Case<'_> {
     /// An address of it that another Machine's Node has, too: a request from there may be of either.
@@ -66,19 +37,7 @@ impl Case<'_> {
         if let Some(node) = node {
             self.see_taker(node);
         }
-        self.unseen("which machine has the address: the cloud's console, or ARP on its network");
-        let name = self.name;
-        Some(
-            Finding::new(
-                Stage::Unknown,
-                Cause::AddressTaken,
-                "cannot be told apart",
-                format!("Whether {name} asked for its config cannot be told apart: {whose} has its address {address}, too."),
-            )
-            .at(At::Requested)
-            .next(format!("Find out which machine has {address}: two with one address reach the machine-config-server by turns, if at all"))
-            .next("Look at its console: Ignition says there whether it got its config"),
-        )
+        Some(self.tell(row!(AddressTaken whose, address)))
     }
 
     /// Adds the advice to approve a request: by its user and its subject alone, and where no pending one of
@@ -88,11 +47,16 @@ impl Case<'_> {
         finding: Finding,
         request: &CertificateRequest,
     ) -> Finding {
-        finding.next(self.approval(request, "If it is this machine's (one for serving follows)"))
+        let row = row!(ApproveIfOwn id = request.metadata.name);
+        self.with_approval(finding, request, row)
     }
 
-    fn approval(&mut self, request: &CertificateRequest, condition: &str) -> String {
-        let id = &request.metadata.name;
+    fn with_approval(
+        &mut self,
+        finding: Finding,
+        request: &CertificateRequest,
+        row: Row,
+    ) -> Finding {
         let all = self.index.links.requests.get(&*request.node);
         let all = all.into_iter().flatten().copied();
         let is_like =
@@ -101,181 +65,106 @@ impl Case<'_> {
             .filter(|other| is_like(other) && !other.is_as_a_nodes)
             .map(|other| &*other.metadata.name)
             .collect();
-        if odd.is_empty() && request.is_as_a_nodes {
-            return format!(
-                "{condition}: `oc adm certificate approve {id}`",
-                id = word(id)
-            );
-        }
-        let odd = if odd.is_empty() {
-            id.clone()
-        } else {
-            odd.join(", ")
+        let odd = match odd.as_slice() {
+            [] if request.is_as_a_nodes => return self.with(finding, row),
+            [] => request.metadata.name.clone(),
+            odd => odd.join(", "),
         };
-        self.unseen(format!("who made {odd}: its name, user, groups, usages, organization or names are not those of a node's request"));
-        format!(
-            "Approve no request of this name: {odd} has another name, user, group, usage or subject than a node's. Find out who made it; if nobody knows, change the bootstrap credentials"
-        )
+        self.with(finding, row!(ApproveNone odd))
     }
 
-    /// What is said of a request, and what to do: to approve it only where nothing speaks against it.
-    pub(super) fn with_advice(
+    /// The finding with what speaks against approving a request for the certificate of this node; as an error the
+    /// same one where nothing does.
+    pub(super) fn beside_obstacle(
         &mut self,
-        mut finding: Finding,
+        finding: Finding,
         request: &CertificateRequest,
-        obstacle: Option<Obstacle>,
-    ) -> Finding {
-        let Some(obstacle) = obstacle else {
-            return self.advise_approval(finding, request);
-        };
-        finding.sentence = format!("{} {}", finding.sentence, obstacle.says);
-        finding.next.extend(obstacle.next);
-        finding
-    }
-
-    /// What speaks against approving a request for the certificate of this node.
-    pub(super) fn obstacle(&mut self, request: &CertificateRequest) -> Option<Obstacle> {
+    ) -> Result<Finding, Finding> {
         let (id, node) = (&request.metadata.name, &request.node);
         if is_localhost(node) {
-            return Some(Obstacle::new(
-                "Neither DHCP nor reverse DNS gave it a host name.".to_owned(),
-                [format!(
-                    "Give it a host name (DHCP, reverse DNS), and start it again; never approve {id}: each machine without a name would be Node {node}"
-                )],
-            ));
+            return Ok(self.with(finding, row!(NoHostName id, node)));
         }
         if let Some(there) = self.index.links.node(node) {
-            return Some(self.of_taken_name(request, there));
+            return Ok(self.of_taken_name(finding, request, there));
         }
-        let (_, said) = self
-            .facts
-            .refusals
-            .get(id)
-            .filter(|_| request.is_as_a_nodes)?;
-        if !said.contains("already exists") {
-            return None;
+        let said = self.facts.refusals.get(id);
+        let said = said.filter(|_| request.is_as_a_nodes);
+        if !said.is_some_and(|(_, said)| said.contains("already exists")) {
+            return Err(finding);
         }
-        let look = format!(
-            "Look at the Node of that name: `oc get node {node} -o wide`; if another machine has it, give this one another host name; if it is an old one of this machine, delete the Node object: the approver then approves the next request by itself",
-            node = word(node)
-        );
-        let gone = "The Node is gone since: the approver approves the next request by itself, up to two hours after the Machine was made";
         let is_gone = self.index.ground.has_nodes && self.machine.is_some();
-        let next = if is_gone { gone.to_owned() } else { look };
-        Some(Obstacle::new(
-            if is_gone {
-                format!("By now there is no Node {node}.")
-            } else {
-                "That Node was not read.".to_owned()
-            },
-            [next],
-        ))
+        Ok(match is_gone {
+            true => self.with(finding, row!(NameFree node)),
+            false => self.with(finding, row!(NameNotRead node)),
+        })
     }
 
     /// A Node that has the name of a request already.
-    fn of_taken_name(&mut self, request: &CertificateRequest, node: &Node) -> Obstacle {
-        let name = &node.metadata.name;
-        self.see_taker(node);
-        let Some(ready) = &node.ready else {
-            self.unseen(format!(
-                "whether Node {name} is Ready: only its metadata was read"
-            ));
-            let look = format!(
-                "Look at it before anything else, and approve nothing: `oc get node {name} -o wide`",
-                name = word(name)
-            );
-            return Obstacle::new(format!("Node {name} is there already."), [look]).open();
+    fn of_taken_name(
+        &mut self,
+        finding: Finding,
+        request: &CertificateRequest,
+        there: &Node,
+    ) -> Finding {
+        let node = &there.metadata.name;
+        self.see_taker(there);
+        let Some(ready) = &there.ready else {
+            return self.with(finding, row!(NameTaken node));
         };
         if ready.status != "Unknown" {
-            return self.of_living_node(request, node);
+            return self.of_living_node(finding, request, there, ready.is_true());
         }
-        let since = ready.since().map_or(String::new(), |since| {
-            format!(" for {}", span(self.now.since(since)))
-        });
-        let silent = format!("Node {name} has not been Ready{since}");
-        if let Some(obstacle) = self.machine_not_read(node, &silent) {
-            return obstacle;
+        let since = self.span_since(ready.since());
+        if let Some(machine) = self.machine_not_read(there) {
+            return self.with(finding, row!(NameOfUnreadMachine node, since, machine));
         }
-        let delete = format!(
-            "Make sure that Node {name} is no other machine that is only off; then delete the Node object: `oc delete node {name}`",
-            name = word(name)
-        );
-        if self.is_before(node.metadata.created) && self.machine.is_some() {
-            let says =
-                format!("{silent}, and is older than the Machine: it is an earlier machine's.");
-            return Obstacle::new(says, [delete, self.after_deletion()]);
+        if self.is_before(there.metadata.created) && self.machine.is_some() {
+            let finding = self.with(finding, row!(NameOfEarlierMachine node, since));
+            return self.after_deletion(finding);
         }
         if !request.is_first {
-            let says = format!("{silent}: its kubelet renews its certificate, by its own user.");
-            let approve = self.approval(request, RENEWED);
-            return Obstacle::new(says, [approve, RENEWALS.to_owned()]);
+            let finding = self.with(finding, row!(NameRenews node, since));
+            let finding = self.advise_approval(finding, request);
+            return self.with(finding, row!(Renewals));
         }
-        if let Some(at) = self.asked_anew(node) {
-            let says = format!(
-                "{silent}, and its machine asked for its config at {at}: it was installed anew."
-            );
-            return Obstacle::new(says, [delete, self.after_deletion()]);
+        if let Some(at) = self.asked_anew(there) {
+            let finding = self.with(finding, row!(NameInstalledAnew node, since, at));
+            return self.after_deletion(finding);
         }
-        self.unseen("which of the two: the machine's console and journal");
-        Obstacle::new(
-            format!(
-                "{silent}: its kubelet lost or outlived its certificate, as it seems, or the machine was installed anew."
-            ),
-            [
-                self.approval(request, "If it is the same installation (one for serving follows)"),
-                format!(
-                    "If it was installed anew, delete its old Node object first: `oc delete node {name}`", name = word(name)
-                ),
-            ],
-        )
-        .open()
+        let finding = self.with(finding, row!(NameLostCertificate node, since));
+        let row = row!(ApproveIfSame id = request.metadata.name);
+        let finding = self.with_approval(finding, request, row);
+        self.with(finding, row!(DeleteIfAnew node))
     }
 
-    /// A silent Node whose Machine was not read: its instance may be off.
-    fn machine_not_read(&mut self, node: &Node, silent: &str) -> Option<Obstacle> {
+    /// The Machine of a silent Node that was not read: its instance may be off.
+    fn machine_not_read<'b>(&self, node: &'b Node) -> Option<&'b str> {
         let own = self.machine.or_else(|| self.index.links.machine_of(node));
         let machine = node.machine.as_deref();
-        let machine = machine.filter(|_| !own.is_some_and(Machine::has_status))?;
-        self.unseen(format!("its Machine {machine}, whose instance may be off"));
-        let look = "Look at that Machine before anything else, and approve nothing: what is off asks for nothing";
-        let says = format!("{silent}, and its Machine {machine} was not read, or not whole.");
-        Some(Obstacle::new(says, [look.to_owned()]).open())
+        machine.filter(|_| !own.is_some_and(Machine::has_status))
     }
 
     /// A Node whose kubelet tells of itself: the request is another machine's.
-    fn of_living_node(&mut self, request: &CertificateRequest, node: &Node) -> Obstacle {
-        let name = &node.metadata.name;
-        let is_ready = node.ready.as_ref().is_some_and(|ready| ready.is_true());
-        let is = if is_ready {
-            "is Ready"
-        } else {
-            "is there, and its kubelet tells of itself"
-        };
+    fn of_living_node(
+        &mut self,
+        finding: Finding,
+        request: &CertificateRequest,
+        node: &Node,
+        is_ready: bool,
+    ) -> Finding {
         let own = &self.aliases.addresses;
-        let others: Vec<String> = node.addresses.iter().map(ToString::to_string).collect();
         let is_elsewhere = !own.is_empty()
-            && !others.is_empty()
+            && !node.addresses.is_empty()
             && node.addresses.iter().all(|address| !own.contains(address));
-        let rename = format!(
-            "Give this machine another host name (DHCP, reverse DNS), and start it again; leave {} alone: approved, it would take Node {name} over",
-            request.metadata.name
-        );
-        if is_elsewhere {
-            let says = format!(
-                "Node {name} {is}, with another address ({}): two machines have one host name.",
-                others.join(", ")
-            );
-            return Obstacle::new(says, [rename]);
+        let others: Vec<String> = node.addresses.iter().map(ToString::to_string).collect();
+        let (id, node, ready) = (&request.metadata.name, &node.metadata.name, when(is_ready));
+        match is_elsewhere {
+            true => self.with(
+                finding,
+                row!(NameOfOther node, ready, addresses = others.join(", "), id),
+            ),
+            false => self.with(finding, row!(NameOfLiving node, ready, id)),
         }
-        self.unseen(format!(
-            "which machine Node {name} is: its console has its address"
-        ));
-        let look = format!(
-            "Find out which machine Node {name} is: `oc get node {name} -o wide`",
-            name = word(name)
-        );
-        let says = format!("Node {name} {is}: two machines have one host name, as it seems.");
-        Obstacle::new(says, [look, rename]).open()
     }
 
     /// Puts the Node that has the name into the evidence.
@@ -296,12 +185,11 @@ impl Case<'_> {
         }
     }
 
-    fn after_deletion(&self) -> String {
+    fn after_deletion(&mut self, finding: Finding) -> Finding {
         let made = self.machine.and_then(|machine| machine.metadata.created);
-        if made.is_some_and(|made| self.now <= made.plus(APPROVED_WITHIN)) {
-            "The approver then approves the next request by itself, up to two hours after the Machine was made".to_owned()
-        } else {
-            "Then approve its next request, if it is this machine's: `oc get csr`".to_owned()
+        match made.is_some_and(|made| self.now <= made.plus(APPROVED_WITHIN)) {
+            true => self.with(finding, row!(NextByItself)),
+            false => self.with(finding, row!(NextByHand)),
         }
     }
 
@@ -322,9 +210,3 @@ impl Case<'_> {
 
 /// The longest time from a machine's config to its first request for a certificate.
 const FIRST_BOOT: u64 = 2 * 3_600;
-
-/// The condition of an advice to approve a renewal.
-const RENEWED: &str = "If it is this machine's (one for serving follows)";
-
-/// Who approves renewals, which the machine-approver leaves alone.
-pub(super) const RENEWALS: &str = "Renewals are approved by kube-controller-manager; look why it did not: `oc describe clusteroperators kube-controller-manager`";
