@@ -198,6 +198,11 @@ impl<'a> Case<'a> {
         at.map_or(String::new(), |at| span(self.now.since(at)))
     }
 
+    /// The name by which machines reach the machine-config-servers.
+    pub(super) fn server(&self) -> &'a str {
+        self.facts.server_host.as_deref().unwrap_or("API-INT")
+    }
+
     /// The pool whose config it asks for.
     pub(super) fn pool(&self) -> Option<String> {
         let machine = self.machine?;

@@ -104,6 +104,11 @@ impl Case<'_> {
         told
     }
 
+    /// The sentence of a row, without its full stop.
+    pub(super) fn says(&mut self, row: Row) -> String {
+        self.words(row, "").1.sentence
+    }
+
     /// The finding that a row tells of, uncertain.
     pub(super) fn tell(&mut self, row: Row) -> Finding {
         let (cause, words, says) = self.words(row, "");
@@ -118,7 +123,7 @@ impl Case<'_> {
             next: words.next,
             is_claim: words.claim,
             against: words.against,
-            ..Finding::new(stage, cause, words.step, words.sentence)
+            ..Finding::new(stage, cause, words.step, stopped(words.sentence))
         }
     }
 
@@ -128,7 +133,7 @@ impl Case<'_> {
         finding.beside.remarks.extend(cause);
         finding.is_doubtful |= words.doubt;
         if !words.sentence.is_empty() {
-            finding.sentence = words.sentence;
+            finding.sentence = stopped(words.sentence);
         }
         words.first.append(&mut finding.next);
         words.first.append(&mut words.next);
@@ -209,6 +214,11 @@ impl Finding {
     pub(super) fn next(mut self, what: impl Into<String>) -> Self {
         self.next.push(what.into());
         self
+    }
+
+    /// Tells if something could say otherwise, by which it can be proved.
+    pub(super) fn is_provable(&self) -> bool {
+        !self.against.is_empty()
     }
 
     pub(super) fn proof(&self) -> Option<&Proof> {
@@ -324,6 +334,14 @@ impl Finding {
     }
 }
 
+/// A sentence with its full stop.
+fn stopped(text: String) -> String {
+    match text.ends_with(['.', '!', '?']) {
+        true => text,
+        false => text + ".",
+    }
+}
+
 /// A word with digits of this length is an id, an address or a time; a shorter one may be a status of HTTP.
 const SHORT: usize = 6;
 
@@ -343,9 +361,5 @@ pub(super) fn sentence(text: &str) -> String {
         Some(cause) => crate::text::cut(&format!("...{cause}"), LONGEST),
         None => crate::text::cut(text, LONGEST),
     };
-    if text.ends_with(['.', '!', '?']) {
-        text
-    } else {
-        format!("{text}.")
-    }
+    stopped(text)
 }

@@ -1,16 +1,13 @@
 //! Requests that were refused, and machines that did not ask: why, and what to do (pure).
 
 use super::case::Case;
-use super::cause::Cause;
 use super::finding::{Finding, sentence};
-use super::first_boot::SERVERS;
 use super::ground::Counter;
 use super::ignition_specs::{Spec, cannot_read, images_of_agent, of_agent, of_image};
 use super::moment::{CLOCKS, Moment, span};
 use super::request_step::{SERVER_LOG, Seen, Silence};
+use super::rows::{Row, row, when};
 use super::server_line::FailureKind;
-use super::way::Stage;
-use crate::forms::shell::word;
 use crate::version::ImageVersion;
 use skewguard_cluster::names::count;
 use skewguard_core::platform::Platform;
@@ -24,20 +21,10 @@ const USER_DATA: Spec = Spec { major: 3, minor: 0 };
 
 const WHOSE: &str = "whose the failure is: others asked for the same pool at the same time";
 
-const NETWORK: &str = "Look at the network and the load balancer of port 22623 between the machine and the control plane";
-
-/// The beginning of what is said of a machine that did not ask.
+/// The beginning of what is said of a machine that did not ask, and the text beside the step.
 pub(super) struct NotAsked {
-    begin: String,
-    step: String,
-}
-
-impl NotAsked {
-    /// The finding, with the reason as the end of the sentence.
-    pub(super) fn because(&self, cause: Cause, why: &str) -> Finding {
-        let sentence = format!("{}{why}", self.begin);
-        Finding::new(Stage::NoRequest, cause, self.step.clone(), sentence)
-    }
+    pub(super) begin: String,
+    pub(super) step: String,
 }
 
 /// `its Ignition 2.14.0`, by the name that it gives to the server.
@@ -66,75 +53,42 @@ impl Case<'_> {
         let pool = facts.logs.text(seen.last.pool);
         let agent = facts.logs.text(seen.last.agent);
         let client = client(agent);
-        let images = images_of_agent(agent);
-        let images = images.map_or(String::new(), |images| format!(" ({images})"));
-        let error_text = error.clone();
-        let error = sentence(error);
-        let status = status(*kind);
-        let times = times(seen.count);
-        let begin = format!(
-            "{} asked{times} for the config of pool {pool}, the last time{}, and did not get it{status}: ",
-            self.name,
-            self.ago(seen.last.at)
-        );
-        let because = |cause, why: String| {
-            Finding::new(
-                Stage::RequestRefused,
-                cause,
-                format!("refused{status}"),
-                begin + &why,
-            )
-        };
+        let images = images_of_agent(agent).unwrap_or_default();
+        let (says, status) = (sentence(error), status(*kind));
+        let (times, ago) = (times(seen.count), self.ago(seen.last.at));
+        let begin = self.says(row!(AskedInVain times, pool, ago, status));
         let finding = match kind {
             FailureKind::NoPool => {
                 let others: Vec<&str> = facts.pools.iter().take(5).map(String::as_str).collect();
-                let others = match others.join(", ") {
-                    none if none.is_empty() => none,
-                    others => format!(" ({others})"),
-                };
-                because(Cause::PoolMissing, format!("there is no MachineConfigPool {pool}."))
-                    .next(format!("Create MachineConfigPool {pool}, or give the set the user data of one that exists{others}; then delete the Machine"))
+                self.tell(row!(PoolMissing begin, status, pool, others = others.join(", ")))
             }
-            FailureKind::Bootstrap => because(Cause::BootstrapAnswers, "the bootstrap machine's server answered, not the cluster's, and it serves the control plane alone.".to_owned())
-                .next("Take the bootstrap machine out of the load balancer of port 22623, or switch it off: Ignition asks again by itself"),
-            FailureKind::NoConfig => because(Cause::ConfigNotRendered, error)
-                .next(format!("Ignition asks again by itself; look at the pool: `oc describe mcp {pool}`", pool = word(pool)))
-                .next("Look at the operator: `oc describe co machine-config`"),
+            FailureKind::Bootstrap => self.tell(row!(BootstrapAnswers begin, status)),
+            FailureKind::NoConfig => self.tell(row!(ConfigNotRendered begin, status, pool, says)),
             FailureKind::Conversion => {
-                let reads = of_agent(agent).map_or(String::new(), |spec| format!(", which reads specs up to {spec}"));
-                because(Cause::ConfigNotConvertible, format!("the pool's config cannot be written for {client}{reads}{images}: {error}"))
-                    .next(format!("Make the machine from a newer boot image, or take out of the MachineConfigs of pool {pool} what this spec does not have"))
+                let spec = of_agent(agent).map_or(String::new(), |spec| spec.to_string());
+                self.tell(
+                    row!(ConfigNotConvertible begin, status, client, spec, images, says, pool),
+                )
             }
-            FailureKind::Spec => because(Cause::IgnitionTooNew, format!("the machine-config-server has no config of a spec that {client} accepts{images}."))
-                .next("Make the machine from a boot image of the cluster's own release"),
-            FailureKind::Write => because(Cause::ConnectionBreaks, format!("the connection broke while it was sent: {error}"))
-                .next(format!("{NETWORK} (MTU)")),
+            FailureKind::Spec => self.tell(row!(IgnitionTooNew begin, status, client, images)),
+            FailureKind::Write => self.tell(row!(ConnectionBreaks begin, status, says)),
         };
-        let finding = finding.says(&error_text);
+        let finding = finding.says(error);
         if seen.last.is_doubtful {
             self.unseen(WHOSE);
             self.unread(AGAINST);
             return finding;
         }
-        finding.proved(self, SERVER_LOG, AGAINST)
+        finding.sure(self, SERVER_LOG)
     }
 
     /// It asks again and again within one boot, as Ignition does when no answer comes, and the server knows
     /// of no error.
     pub(super) fn unanswered_request(&mut self, seen: &Seen, tries: usize) -> Finding {
-        let (name, when) = (self.name, self.ago(seen.last.at));
+        let ago = self.ago(seen.last.at);
         let pool = self.facts.logs.text(seen.last.pool);
         self.unread(AGAINST);
-        self.unseen("whether the last answer arrived: its console has Ignition's error");
-        Finding::new(
-            Stage::RequestRefused, Cause::AnswerLost,
-            format!("{tries} tries, no answer arrives"),
-            format!(
-                "{name} asked for the config of pool {pool} {tries} times in one boot, the last time{when}, as Ignition does when no answer comes; the machine-config-server logged no error: its answers do not arrive, as it seems."
-            ),
-        )
-        .next(format!("{NETWORK} (MTU, firewall): answers are far larger than requests"))
-        .next("Look at its console: Ignition says there what it gets")
+        self.tell(row!(AnswerLost pool, tries, ago))
     }
 
     /// Another client of its address was refused: the assisted installer, which asks before Ignition does.
@@ -143,31 +97,19 @@ impl Case<'_> {
         seen: &Seen,
         (kind, error): &(FailureKind, String),
     ) -> Finding {
-        let (name, when) = (self.name, self.ago(seen.last.at));
         let logs = &self.facts.logs;
         let pool = logs.text(seen.last.pool);
         let agent = logs.text(seen.last.agent);
-        let status = status(*kind);
-        let who = match agent.starts_with("Go-http-client") {
-            true => "the installer on it".to_owned(),
-            false => format!("a client on it ({agent})"),
-        };
-        let finding = Finding::new(
-            Stage::RequestRefused, Cause::InstallerRefused,
-            format!("refused{status} to {agent}"),
-            format!(
-                "{name} has not asked for its config itself; {who} asked {} for the config of pool {pool}, the last time{when}, and did not get it{status}: {}",
-                count(seen.count, "time"),
-                sentence(error)
-            ),
-        )
-        .next(format!("Look at the pool: `oc describe mcp {pool}`", pool = word(pool)))
-        .next("The installer goes on once its request is served: correct what the error names");
+        let installer = when(agent.starts_with("Go-http-client"));
+        let (status, tries) = (status(*kind), count(seen.count, "time"));
+        let (ago, says) = (self.ago(seen.last.at), sentence(error));
+        let row = row!(InstallerRefused status, agent, installer, tries, pool, ago, says);
+        let finding = self.tell(row);
         if seen.last.is_doubtful {
             self.unseen(WHOSE);
             return finding;
         }
-        finding.proved(self, SERVER_LOG, AGAINST)
+        finding.sure(self, SERVER_LOG)
     }
 
     /// It is up, and did not ask.
@@ -177,18 +119,18 @@ impl Case<'_> {
             self.unread(AGAINST);
             return finding;
         }
-        let (finding, is_cause) = self.why_not_asked(silence);
+        let finding = self.why_not_asked(silence);
         // Where there are Agents and hosts without a Machine, other clusters are installed.
         let is_of_others = self.machine.is_none();
         if is_of_others {
             self.unseen("whether it joins this cluster: the logs of another's machine-config-servers would have it");
         }
         let is_doubted = self.is_doubted();
-        if !silence.is_told_apart || !is_cause || is_of_others || is_doubted {
+        if !silence.is_told_apart || !finding.is_provable() || is_of_others || is_doubted {
             self.unread(AGAINST);
             return finding;
         }
-        finding.proved(self, "logs of all machine-config-servers", AGAINST)
+        finding.sure(self, "logs of all machine-config-servers")
     }
 
     /// Nodes that no Machine names and that came since, not more than machines that wait: it may be one of them,
@@ -229,33 +171,23 @@ impl Case<'_> {
     }
 
     /// The beginning of a sentence about a machine that did not ask, as far as the logs go.
-    fn says_silence(&self, silence: &Silence, is_up: bool) -> String {
-        let name = self.name;
+    fn says_silence(&mut self, silence: &Silence, is_up: bool) -> String {
         let age = span(silence.until.since(silence.since));
         let is_whole = self.missing_logs().is_empty();
         match (silence.is_told_apart, is_whole) {
-            (true, true) => {
-                let up = if is_up { " is up and" } else { "" };
-                format!("{name}{up} has not asked for its config in {age}")
+            (true, true) => self.says(row!(SilentSince up = when(is_up), age)),
+            (false, true) => self.says(row!(SilentByKnownAddress age)),
+            (_, false) if silence.until <= silence.since => self.says(row!(SilentInLogs)),
+            (_, false) if self.end_of_logs().is_some() => {
+                let until = silence.until.clock();
+                self.says(row!(SilentUntil age, until))
             }
-            (false, true) => format!(
-                "{name} has not asked for its config in {age} from an address that is known as its own"
-            ),
-            (_, false) if silence.until <= silence.since => {
-                format!("{name} did not ask for its config, as far as the logs go")
-            }
-            (_, false) if self.end_of_logs().is_some() => format!(
-                "{name} did not ask for its config in {age} up to {}, where the logs end",
-                silence.until.clock()
-            ),
-            (_, false) => format!(
-                "{name} has not asked for its config in the last {age}, as far as the logs go back"
-            ),
+            (_, false) => self.says(row!(SilentAsLogsGoBack age)),
         }
     }
 
-    /// The finding, and whether what it says follows from what was read.
-    fn why_not_asked(&mut self, silence: &Silence) -> (Finding, bool) {
+    /// Says why: what can be proved has what could say otherwise.
+    fn why_not_asked(&mut self, silence: &Silence) -> Finding {
         let tls = &silence.tls;
         let reached = tls.distrust.is_some() || tls.broken.is_some();
         let odd_state = self.odd_state().filter(|_| !reached);
@@ -266,25 +198,14 @@ impl Case<'_> {
             return self.distrusts(*at, error, &told);
         }
         if let Some((at, error)) = &tls.broken {
-            return (self.breaks_tls(*at, error, &told), true);
+            return self.breaks_tls(*at, error, &told);
         }
+        let NotAsked { begin, step } = &told;
         if let Some(state) = odd_state {
-            self.unseen("whether its instance runs: the cloud's console");
-            let finding = told.because(
-                Cause::InstanceStateOdd,
-                &format!(": its instance's state is {state}."),
-            );
-            return (
-                finding.next("Look in the cloud's console whether it runs"),
-                false,
-            );
+            return self.tell(row!(InstanceStateOdd begin, step, state));
         }
         if let Some(why) = self.no_server_is_ready() {
-            return (
-                told.because(Cause::NoServerReady, &format!(": {why}."))
-                    .next(SERVERS),
-                false,
-            );
+            return self.tell(row!(NoServerReady begin, step, why));
         }
         // Without an address that others reach, none of these is asked for.
         let is_cut_off = !self.aliases.addresses.is_empty();
@@ -294,66 +215,39 @@ impl Case<'_> {
             .or_else(|| self.wrong_authority(&told))
             .or_else(|| self.wrong_host(&told));
         if let Some(guess) = guess {
-            return (guess, false);
+            return guess;
         }
         if let Some(missing) = self.missing_servers() {
-            let sentence = format!(
-                "{}: {missing} were not read, and may have its request.",
-                told.begin
-            );
-            let finding =
-                Finding::new(Stage::Unknown, Cause::SilentInSomeLogs, told.step, sentence);
-            return (finding.next("Get the other logs first: `oc get pods -n openshift-machine-config-operator -l k8s-app=machine-config-server`, and `oc logs` of each"), false);
+            return self.tell(row!(SilentInSomeLogs begin, step, missing));
         }
-        if let Some(finding) = self
-            .perhaps_before(&told)
-            .or_else(|| self.without_usable_address(&told))
-        {
-            return (finding, false);
+        let doubt = self.perhaps_before(&told);
+        if let Some(finding) = doubt.or_else(|| self.without_usable_address(&told)) {
+            return finding;
         }
-        let causes = "user data, network or load balancer.";
-        let why = if silence.is_told_apart {
-            format!("; possible causes: {causes}")
-        } else {
-            format!(
-                "; where no request of an unknown address is its own, possible causes: {causes}"
-            )
-        };
         let image = self.possible_image();
-        let finding = told
-            .because(Cause::ConfigNotAsked, &why)
-            .next("Look at its console: Ignition says there what it asks for, and the error")
-            .next(format!(
-                "From its network: `curl -k https://{}:22623/healthz`",
-                self.server()
-            ));
-        (image.into_iter().fold(finding, Finding::next), true)
+        let (apart, server) = (when(silence.is_told_apart), self.server());
+        let finding = self.tell(row!(ConfigNotAsked begin, step, apart, server));
+        match image {
+            Some(row) => self.with(finding, row),
+            None => finding,
+        }
     }
 
     /// Silence since the logs begin, which is later than the machine was made: it may have got its config
     /// before, and its control plane's first machines do so from the bootstrap machine.
-    fn perhaps_before(&self, told: &NotAsked) -> Option<Finding> {
+    fn perhaps_before(&mut self, told: &NotAsked) -> Option<Finding> {
         let from = self.created?.plus(CLOCKS);
         if self.facts.logs.begin().is_some_and(|begin| begin <= from) {
             return None;
         }
         let role = self.machine.and_then(|machine| machine.role.as_deref());
-        let by = match role {
-            Some("master") => ", from the bootstrap machine's server,",
-            _ => "",
-        };
-        let sentence = format!("{}; whether it did before{by} cannot be told.", told.begin);
-        let finding = Finding::new(
-            Stage::Unknown,
-            Cause::PerhapsBeforeLogs,
-            told.step.clone(),
-            sentence,
-        );
-        Some(finding.next("Look at its console: Ignition says there whether it got its config"))
+        let NotAsked { begin, step } = told;
+        let first = when(role == Some("master"));
+        Some(self.tell(row!(PerhapsBeforeLogs begin, step, first)))
     }
 
     /// The audit's word on the image of its set, where that may be too old for the platform.
-    fn possible_image(&mut self) -> Option<String> {
+    fn possible_image(&mut self) -> Option<Row> {
         let judged = self.judged?;
         let (set, version) = (judged.short_name(), judged.sure_version());
         let is_of_spec_2 = version.is_some_and(|version| {
@@ -380,7 +274,7 @@ impl Case<'_> {
             (None, None) => return None,
         };
         self.see(&set, None, format!("boot image {image}"));
-        is_old.then(|| format!("A possible cause is the boot image of {set} ({image}): one that is too old for its platform never comes up. `oc skewguard audit` has what to set"))
+        is_old.then(|| row!(ImageTooOld set, image))
     }
 
     /// An address that it gave itself, where no log was read.
@@ -411,21 +305,8 @@ impl Case<'_> {
             return None;
         }
         let own: Vec<String> = own.iter().map(IpAddr::to_string).collect();
-        let has = match own.as_slice() {
-            [] => "no address".to_owned(),
-            own => format!("{} alone, which it gave itself", own.join(", ")),
-        };
-        self.unseen("whether DHCP answers it: its console, and the DHCP server's log");
-        let why = format!(
-            ": it has {has}; DHCP, its network or its port group gave it none, as it seems."
-        );
-        let finding = told.because(Cause::NoAddressFromDhcp, &why);
-        Some(finding.next("Look at its console for its addresses, and at DHCP: the server, its range, its relay, the VLAN"))
-    }
-
-    /// The name by which machines reach the machine-config-servers.
-    pub(super) fn server(&self) -> &str {
-        self.facts.server_host.as_deref().unwrap_or("API-INT")
+        let NotAsked { begin, step } = told;
+        Some(self.tell(row!(NoAddressFromDhcp begin, step, alone = own.join(", "))))
     }
 
     /// Puts into the evidence that nothing was asked.
@@ -464,8 +345,12 @@ impl Case<'_> {
     }
 
     /// The advice about a CA: it names the ConfigMap that was read.
-    pub(super) fn about_authority(&self, finding: Finding) -> Finding {
+    pub(super) fn about_authority(&mut self, finding: Finding) -> Finding {
         let facts = self.facts;
+        let until = facts.own_authorities.until;
+        if until.is_some_and(|until| until < self.now) {
+            return self.with(finding, row!(RenewAuthority));
+        }
         let present = if !facts.own_authorities.fingerprints.is_empty() {
             "ConfigMap machine-config-server-ca of openshift-machine-config-operator"
         } else if facts.root_authorities.fingerprints.is_empty() {
@@ -473,14 +358,7 @@ impl Case<'_> {
         } else {
             "ConfigMap root-ca of kube-system"
         };
-        if facts
-            .own_authorities
-            .until
-            .is_some_and(|until| until < self.now)
-        {
-            return finding.next("Renew the machine-config-server's own CA first, which has expired: `oc adm ocp-certificates regenerate-machine-config-server-serving-cert`; then give the user data Secrets the new one, and delete the Machine last");
-        }
-        finding.next(format!("Give the user data Secret the present CA: {present}, field ignition.security.tls.certificateAuthorities; then delete the Machine"))
+        self.with(finding, row!(GiveAuthority present))
     }
 
     /// Tells if its user data trusts the machine-config-server; `None` where that was not read.
@@ -502,10 +380,11 @@ impl Case<'_> {
     /// The CA in its user data, where that does not fit the machine-config-server's: a client that
     /// distrusts the server is in the server's log.
     fn wrong_authority(&mut self, told: &NotAsked) -> Option<Finding> {
-        let why = match self.expired_authority() {
-            Some(why) => why,
+        let NotAsked { begin, step } = told;
+        let finding = match self.expired_authority() {
+            Some(why) => self.tell(row!(PerhapsAuthorityExpired begin, step, why)),
             None => match self.trusts_server() {
-                Some(false) => OTHER_CA.to_owned(),
+                Some(false) => self.tell(row!(PerhapsUnknownAuthority begin, step)),
                 Some(true) => return None,
                 None => {
                     self.unseen(self.no_user_data());
@@ -513,7 +392,7 @@ impl Case<'_> {
                 }
             },
         };
-        Some(self.about_authority(told.because(Cause::UnknownAuthority, &format!(": {why}."))))
+        Some(self.about_authority(finding))
     }
 
     /// A CA that has expired: the one in its user data, or the machine-config-server's own.
@@ -550,37 +429,29 @@ impl Case<'_> {
             format!("user data of Ignition spec {spec}"),
         );
         self.see(&set, None, format!("boot image {version}: {says}"));
-        let finding = told.because(Cause::UserDataSpecTooNew, &format!(": its user data is of Ignition spec {spec}, which its boot image {version} cannot read ({says})."));
-        Some(finding.next(format!(
-            "Give {set} a newer boot image, or user data of spec {}; then delete the Machine",
-            ignition.reads
-        )))
+        let (NotAsked { begin, step }, reads) = (told, ignition.reads);
+        Some(self.tell(row!(UserDataSpecTooNew begin, step, spec, version, says, set, reads)))
     }
 
     /// User data that asks another host than the cluster's.
     fn wrong_host(&mut self, told: &NotAsked) -> Option<Finding> {
-        let own = self.facts.server_host.as_ref()?;
+        let host = self.facts.server_host.as_ref()?;
         let hosts = &self.user_data()?.hosts;
         // On bare metal and the like it is an address.
         let is_name = |host: &String| host.parse::<IpAddr>().is_err();
-        if hosts.is_empty() || !hosts.iter().all(is_name) || hosts.contains(own) {
+        if hosts.is_empty() || !hosts.iter().all(is_name) || hosts.contains(host) {
             return None;
         }
         let secret = self.secret()?;
-        let help = format!("Compare the URL in {secret} with the cluster's");
         self.see(
-            secret,
+            &secret,
             None,
             "asks another host than the cluster's internal API",
         );
-        let why =
-            format!(": its user data asks another host than {own}, the cluster's internal API.");
-        Some(told.because(Cause::UserDataForOtherHost, &why).next(help))
+        let NotAsked { begin, step } = told;
+        Some(self.tell(row!(UserDataForOtherHost begin, step, host, secret)))
     }
 }
-
-pub(super) const OTHER_CA: &str =
-    "its user data trusts another CA than the machine-config-server's";
 
 /// The HTTP status of a failure, where the client got one.
 fn status(kind: FailureKind) -> String {

@@ -80,9 +80,6 @@ impl Row {
             texts.iter_mut().for_each(|text| *text = fill(text, &holes));
             texts.retain(|text| !text.is_empty());
         }
-        if !words.sentence.is_empty() && !words.sentence.ends_with(['.', '!', '?']) {
-            words.sentence.push('.');
-        }
         let is_key = |hole: &str| words.key.iter().any(|key| key == hole);
         holes.retain(|(hole, _)| is_key(hole));
         (
@@ -251,8 +248,12 @@ mod tests {
     }
 
     /// Rows beside which another one with what to do always stands.
-    const FOLLOWED: [&str; 6] = [
+    const FOLLOWED: [&str; 10] = [
         "NodeNotReady",
+        "AuthorityExpired",
+        "PerhapsAuthorityExpired",
+        "UnknownAuthority",
+        "PerhapsUnknownAuthority",
         "RequestOfOtherName",
         "RequestPending",
         "InstanceNotMadeByState",
@@ -275,8 +276,11 @@ mod tests {
                     words.next
                 );
             } else {
-                let is_told = words.sentence.is_empty() || words.sentence.contains("{told}");
-                assert!(is_told && words.step.is_empty(), "{name}");
+                // A part of another's sentence has no more than that.
+                let is_part = !words.sentence.is_empty() && !words.sentence.contains("{told}");
+                let is_beside = words.first.len() + words.next.len() + words.unseen.len() > 0;
+                assert!(!is_part || own.is_none() && !is_beside, "{name}");
+                assert!(words.step.is_empty(), "{name}");
             }
             for next in words.first.iter().chain(&words.next) {
                 assert!(!next.ends_with('.'), "{name}: {next}");
