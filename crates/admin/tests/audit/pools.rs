@@ -82,10 +82,48 @@ fn a_secrets_name_is_no_pool_of_its_nodes() {
             Exit::Refused,
         ),
         ("other", Some("worker"), "Refused", "worker", Exit::Refused),
+        ("other", None, "Undetermined", "", Exit::Unknown),
     ] {
         let found = verdict(name, asks);
+        let pool = Some(pool).filter(|pool| !pool.is_empty());
         assert_eq!(found, (wanted.to_owned(), json!(pool), exit), "{name}");
     }
+}
+
+/// Limits of which one lets it in refuse no set whose pool is unknown.
+#[test]
+fn a_set_of_an_unknown_pool_is_unknown_in_every_way() {
+    let limits =
+        json!([{ "minimumOCPVersion": "4.13.0" }, { "pools": ["old"], "deniedVersions": [] }]);
+    let mut provider = gcp(OLD);
+    provider["userDataSecret"] = json!({ "name": "other" });
+    let (found, exit) = audited(&list([machine_set("s", &provider)]), &limits);
+    let row = &found["sets"][0];
+    let told = ["verdict", "action", "reason"].map(|key| row[key].as_str().unwrap());
+    assert_eq!(
+        told,
+        ["Undetermined", "Proceed", "NoRuleEvaluated"],
+        "{row}"
+    );
+    assert_eq!(exit, Exit::Unknown);
+}
+
+/// What only the node knows has a way to learn it.
+#[test]
+fn a_condition_that_only_nodes_know_is_named() {
+    let limits = json!([{ "deniedVersions": [] },
+        { "release": "4.22", "when": { "architectures": ["x86_64"], "secureBoot": true }, "minimumRHCOSVersion": "9.2" }]);
+    let (found, exit) = audited(&list([machine_set("s", &gcp(OLD))]), &limits);
+    let row = &found["sets"][0];
+    assert_eq!(
+        (&row["reason"], exit),
+        (&json!("LimitUndecided"), Exit::Unknown),
+        "{row}"
+    );
+    assert_eq!(
+        row["toKnow"],
+        "only its nodes know what the limit asks for: in mode Warn each says its verdict in its journal and its report"
+    );
 }
 
 /// docs/policy.md, "Targets": nodes of HyperShift have the pool `master`, and use the limits without release.

@@ -12,7 +12,7 @@ use crate::audit::verdict::served::At;
 use crate::audit::verdict::valid;
 use crate::audit::versions::estimate::estimate;
 use crate::audit::versions::known_version::KnownVersion;
-use crate::audit::versions::lookup_help::{LookupHelp, NAME_RELEASE, lookup_help};
+use crate::audit::versions::lookup_help::{LookupHelp, NAME_RELEASE, ON_NODE, lookup_help};
 use crate::audit::versions::why_not::words;
 use crate::data::{PUBLISHED, is_ami};
 use crate::verdict::words::About;
@@ -34,10 +34,15 @@ pub(crate) struct Judged {
     pub(crate) note: Option<String>,
 }
 
-/// The verdict, which is open for this reason.
+/// The verdict, which is open for this reason: it blocks nothing that was refused for another.
 pub(crate) fn left_open(verdict: Verdict, reason: Reason, message: String) -> Verdict {
+    let action = match verdict.verdict {
+        Outcome::Refused => Action::Proceed,
+        _ => verdict.action,
+    };
     Verdict {
         verdict: Outcome::Undetermined,
+        action,
         reason,
         message,
         ..verdict
@@ -190,7 +195,10 @@ pub(crate) fn with_horizon(verdict: Verdict, known: KnownVersion, judge: Judge<'
         let verdict = left_open(verdict, Reason::TargetUnknown, message);
         (verdict, Some(NAME_RELEASE.into()))
     } else {
-        (verdict, None)
+        let limits = valid(judge.policy).map_or(&[][..], |policy| &policy.limits);
+        let is_understood = limits.iter().all(|limit| limit.unclear.is_empty());
+        let is_of_node = verdict.reason == Reason::LimitUndecided && is_understood;
+        (verdict, is_of_node.then(|| ON_NODE.into()))
     };
     Judged {
         verdict,

@@ -76,6 +76,9 @@ const UNNAMED: &str = "no object of the cluster says it: ask whoever chose the i
 const LABELLED: &str =
     "take the label off its template, or give it an image of Windows: then it is left out";
 
+/// Help where a condition of a limit is unknown, such as Secure Boot.
+pub(crate) const ON_NODE: &str = "only its nodes know what the limit asks for: in mode Warn each says its verdict in its journal and its report";
+
 /// Help where the release is unknown.
 pub(crate) const NAME_RELEASE: &str = "name the cluster's release (--target), or its ClusterVersion: what `oc get clusterversion -o json` prints (--from)";
 
