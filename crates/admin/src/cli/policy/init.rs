@@ -48,7 +48,8 @@ control plane:
     { \"release\": \"4.22\", \"minimumOCPVersion\": \"4.13.0\",
       \"minimumRHCOSVersion\": \"9.2\" } ]
 
-The same, where one old pool may stay as it is:
+The same, where one old pool may stay as it is, whose user data asks for
+/config/old (from 4.22 on; other custom pools boot as worker):
   \"limits\": [
     { \"deniedVersions\": [] },
     { \"release\": \"4.22\", \"pools\": [\"old\"], \"deniedVersions\": [] },
