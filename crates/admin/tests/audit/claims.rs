@@ -139,21 +139,21 @@ fn a_contradicted_label_is_no_version_without_a_policy() {
     assert!(!text.contains("allowed"), "{text}");
 }
 
-/// An image that was replaced by a newer one, under its name, is the newer one: unless both are refused later.
+/// An image that was replaced by a newer one, under its name, is the newer one: unless both are refused later. An
+/// AMI is never replaced.
 #[test]
 fn a_replaced_image_is_the_newer_one_where_nothing_refuses_it() {
-    for (labels, verdict, version) in [
-        (&[OLD, NEW][..], "Allowed", Some(NEW)),
-        (&[OLDER, OLD], "Undetermined", None),
-        (&[NEW, OLD], "Undetermined", None),
-        (
-            &["9.6.20250826-1", NEW, "9.6.20250826-1"],
-            "Undetermined",
-            None,
-        ),
-        (&[OLD, OLD], "Allowed", Some(OLD)),
+    let again = "9.6.20250826-1";
+    for (named, labels, verdict, version) in [
+        (name(), &[OLD, NEW][..], "Allowed", Some(NEW)),
+        (ami(), &[OLD, NEW], "Undetermined", None),
+        (name(), &[OLDER, OLD], "Undetermined", None),
+        (name(), &[NEW, OLD], "Undetermined", None),
+        (name(), &[again, NEW, again], "Undetermined", None),
+        (name(), &[OLD, OLD], "Allowed", Some(OLD)),
+        (ami(), &[OLD, OLD], "Allowed", Some(OLD)),
     ] {
-        let items = [vec![version_of("4.21.3")], labelled(labels)].concat();
+        let items = [vec![version_of("4.21.3")], labelled(&named, labels)].concat();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("objects.json");
         std::fs::write(&path, list(items)).unwrap();
@@ -178,12 +178,20 @@ fn version_of(release: &str) -> Value {
         "status": { "desired": { "version": release } } })
 }
 
+/// An image whose name may be given to another one, and one whose name may not.
+fn name() -> Value {
+    json!({ "kind": "NutanixMachineProviderConfig", "image": { "type": "name", "name": "golden" } })
+}
+
+fn ami() -> Value {
+    aws("ami-0123456789abcdef0")
+}
+
 /// A set whose image only its nodes know, with these labels, the oldest node first.
-fn labelled(labels: &[&str]) -> Vec<Value> {
-    let provider = aws("ami-0123456789abcdef0");
-    let mut items = vec![machine_set("w", &provider)];
+fn labelled(provider: &Value, labels: &[&str]) -> Vec<Value> {
+    let mut items = vec![machine_set("w", provider)];
     for (n, label) in labels.iter().enumerate() {
-        let [mut machine, mut node] = joined("w", &provider, label);
+        let [mut machine, mut node] = joined("w", provider, label);
         let name = format!("w-{n}");
         machine["metadata"]["name"] = json!(name);
         machine["status"]["nodeRef"]["name"] = json!(name);
@@ -219,7 +227,7 @@ fn labels_refuse_where_all_nodes_of_the_image_agree() {
         // The image was replaced, which is no denial.
         (&[OLD, NEW], "Allowed", ""),
     ] {
-        let (found, _) = audited(labelled(labels), &[]);
+        let (found, _) = audited(labelled(&name(), labels), &[]);
         let set = &found["sets"][0];
         assert_eq!(set["verdict"], verdict, "{labels:?}: {set}");
         assert!(
@@ -227,11 +235,28 @@ fn labels_refuse_where_all_nodes_of_the_image_agree() {
             "{labels:?}: {set}"
         );
         let images = if verdict == "Refused" { 1 } else { 0 };
-        let (count, _) = denied(&list(labelled(labels)));
+        let (count, _) = denied(&list(labelled(&name(), labels)));
         assert_eq!(count, format!("# Refused images: {images}."), "{labels:?}");
         let oldest = found["oldest"]["bootImage"]["version"].as_str();
         let version = set["bootImage"]["version"].as_str();
         assert_eq!(oldest, version, "{labels:?}");
+    }
+}
+
+/// Of two nodes that were made in one second neither is the newer.
+#[test]
+fn nodes_of_one_time_contradict_each_other() {
+    for provider in [name(), ami()] {
+        let mut items = labelled(&provider, &[OLD, NEW]);
+        for item in &mut items {
+            item["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        let (found, exit) = audited(items, &[]);
+        let set = &found["sets"][0];
+        assert_eq!(
+            (set["verdict"].as_str(), exit),
+            (Some("Undetermined"), Exit::Unknown)
+        );
     }
 }
 
@@ -240,7 +265,7 @@ fn labels_refuse_where_all_nodes_of_the_image_agree() {
 fn an_aleph_file_ends_a_contradiction() {
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-    write("objects.json", &list(labelled(&[NEW, OLD])));
+    write("objects.json", &list(labelled(&ami(), &[NEW, OLD])));
     let from = dir.path().to_str().unwrap();
     for (version, verdict) in [(OLD, "Refused"), (NEW, "Allowed")] {
         write("w-1.aleph.json", &json!({ "version": version }).to_string());

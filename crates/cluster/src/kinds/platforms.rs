@@ -40,6 +40,8 @@ pub struct AuditRow {
     /// Tells whether the release has an image of its own for NodePools, so that their field may be unset
     /// (openshift/hypershift `api/hypershift/v1beta1`).
     pub is_in_release: bool,
+    /// No other image can take the place of one under its name.
+    pub keeps_name: bool,
     /// Place where the image's name holds.
     pub scope: Scope,
     /// The release 4.x from which on the Machine Config Operator keeps the images of MachineSets.
@@ -55,6 +57,7 @@ const ROW: AuditRow = AuditRow {
     unnamed: "image",
     node_pool: &[],
     is_in_release: false,
+    keeps_name: false,
     scope: of_every_site,
     kept_since: None,
     control_plane_kept_since: None,
@@ -84,6 +87,7 @@ const AWS: AuditRow = AuditRow {
     unnamed: "ami.id",
     node_pool: &[Text("aws.ami")],
     is_in_release: true,
+    keeps_name: true,
     kept_since: Some(18),
     control_plane_kept_since: Some(22),
     ..ROW

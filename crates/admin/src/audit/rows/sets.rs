@@ -360,8 +360,8 @@ fn by_member(
 ) -> Option<KnownVersion> {
     let named = image.value.as_ref();
     let known = named.and_then(|_| lookup.image_version(image, &mut Vec::new()));
-    let known =
-        known.or_else(|| by_newest_node(lookup.objects, nodes.into_iter(), &mut Vec::new()))?;
+    let known = known
+        .or_else(|| by_newest_node(lookup.objects, nodes.into_iter(), false, &mut Vec::new()))?;
     Some(KnownVersion {
         from: format!(
             "{}, and Machine {}, which was made from the set, whose field is absent",

@@ -258,7 +258,7 @@ fn nodes(lookup: &Lookup<'_>) -> Vec<Set> {
             },
             known: newest
                 .filter(|newest| objects.version_of(newest).is_some())
-                .and_then(|_| by_newest_node(objects, nodes.into_iter(), &mut Vec::new()))
+                .and_then(|_| by_newest_node(objects, nodes.into_iter(), false, &mut Vec::new()))
                 // The nodes of a pool need not be of one image.
                 .map(|known| KnownVersion {
                     claim: None,

@@ -73,7 +73,7 @@ fn believed(set: &Set, judge: Judge<'_>) -> (Option<KnownVersion>, Option<KnownV
         };
         let claim = known.claim.as_ref();
         claim.is_some_and(|claim| {
-            let is_open = claim.may_be_newer || claim.lacks_node;
+            let is_open = claim.may_be_newer || claim.is_open;
             known.by == KnownBy::Report || is_open || refuses()
         })
     };

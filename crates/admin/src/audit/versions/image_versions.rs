@@ -9,6 +9,7 @@ use crate::audit::cluster::image::{Image, WhyNot, named_architecture};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::machine_set::MachineSet;
 use crate::audit::cluster::node::Node;
+use crate::audit::cluster::platforms::audit_row;
 use crate::audit::cluster::report::Report;
 use crate::audit::cluster::site::Site;
 use crate::audit::cluster::stream::OwnImage;
@@ -266,7 +267,7 @@ impl<'a> Lookup<'a> {
         let newer = machines.filter(|machine| machine.metadata.created > Some(since));
         let newer: Vec<&Machine> = newer.collect();
         let nodes = self.nodes_of(newer.iter().copied());
-        let known = by_newest_node(self.objects, nodes.into_iter(), &mut Vec::new())?;
+        let known = by_newest_node(self.objects, nodes.into_iter(), false, &mut Vec::new())?;
         Some(self.doubted(known, newer.into_iter()))
     }
 
@@ -295,7 +296,9 @@ impl<'a> Lookup<'a> {
                 *says = (says.0 + 1, place, node.metadata.name.clone());
             }
         }
-        let by_nodes = by_newest_node(self.objects, nodes.into_iter(), &mut joined.notes);
+        let keeps_name = audit_row(platform).keeps_name;
+        let (nodes, notes) = (nodes.into_iter(), &mut joined.notes);
+        let by_nodes = by_newest_node(self.objects, nodes, keeps_name, notes);
         joined.by_nodes = by_nodes.map(|known| self.doubted(known, self.same_image(image)));
         let joined = Rc::new(joined);
         self.joined.borrow_mut().insert(key, Rc::clone(&joined));
@@ -326,7 +329,7 @@ impl<'a> Lookup<'a> {
             known.claim = Some(Claim {
                 says: format!("{} says {}, and {doubt}", known.from, known.version),
                 may_be_newer: false,
-                lacks_node: true,
+                is_open: true,
             });
         }
         known
@@ -346,7 +349,7 @@ impl<'a> Lookup<'a> {
             claim: Some(Claim {
                 says,
                 may_be_newer: true,
-                lacks_node: false,
+                is_open: false,
             }),
             ..KnownVersion::new(version, KnownBy::Report, from)
         })

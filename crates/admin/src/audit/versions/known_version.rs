@@ -25,8 +25,9 @@ pub(crate) struct Claim {
     pub(crate) says: String,
     /// Nothing says that the image is as old: it is not taken for the oldest one in use.
     pub(crate) may_be_newer: bool,
-    /// A node of the same image was not read, or the newest says nothing.
-    pub(crate) lacks_node: bool,
+    /// It decides nothing either way: a node of the same image was not read or says nothing, the newest is not
+    /// known, or the image cannot have been replaced.
+    pub(crate) is_open: bool,
 }
 
 impl KnownVersion {
@@ -49,10 +50,11 @@ impl KnownVersion {
 }
 
 /// The version that the newest of these nodes says. The older ones may have been made before the field was
-/// given another image.
+/// given another image, or its name, unless that is kept for one image.
 pub(crate) fn by_newest_node<'a>(
     objects: &Objects,
     nodes: impl Iterator<Item = &'a Node>,
+    keeps_name: bool,
     notes: &mut Vec<String>,
 ) -> Option<KnownVersion> {
     let mut all: Vec<&Node> = nodes.collect();
@@ -78,8 +80,13 @@ pub(crate) fn by_newest_node<'a>(
     let others = says.clone().filter(|(_, other)| **other != version).count();
     if others > 0 {
         notes.push(format!(
-            "of the nodes made from it, {others} {} another version: what the field names was replaced, or a label is wrong",
-            if others == 1 { "says" } else { "say" }
+            "of the nodes made from it, {others} {} another version: {}a label is wrong",
+            if others == 1 { "says" } else { "say" },
+            if keeps_name {
+                ""
+            } else {
+                "what the field names was replaced, or "
+            },
         ));
     }
     // A node labels itself; an aleph file was read by a person.
@@ -90,11 +97,11 @@ pub(crate) fn by_newest_node<'a>(
                 silent.metadata.name
             ),
             may_be_newer: false,
-            lacks_node: true,
+            is_open: true,
         }),
         (KnownBy::Aleph, None) => None,
         (_, None) => contradiction((name, &version), says).map(|claim| Claim {
-            lacks_node: twin.is_some(),
+            is_open: keeps_name || twin.is_some(),
             ..claim
         }),
     };
@@ -123,7 +130,7 @@ fn torn(objects: &Objects, node: &Node) -> Option<KnownVersion> {
     let claim = Claim {
         says,
         may_be_newer: true,
-        lacks_node: false,
+        is_open: false,
     };
     let version = ImageVersion::parse(annotation);
     Some(KnownVersion {
@@ -149,7 +156,7 @@ pub(crate) fn contradiction<'a>(
             "Node {name} says {version}, and Node {other}, made from the same image, {says}{more}"
         ),
         may_be_newer: newer.next().is_some(),
-        lacks_node: false,
+        is_open: false,
     })
 }
 
