@@ -72,6 +72,42 @@ fn the_way_is_told_by_when_something_has_to_be_done() {
     }
 }
 
+/// What ClusterVersion's history does not say shortens no way.
+#[test]
+fn a_history_that_was_not_read_leaves_a_step_to_find_out() {
+    let step = |change: &dyn Fn(&mut Value)| {
+        let mut items = items("4.21.4", &[("c1-a", NEW)]);
+        change(&mut items[0]["status"]);
+        let more = ["--path", "5.0", "--fail-on", "later"];
+        let (out, err, exit) = of(&items, &[&more[..], &["-o", "json"]].concat());
+        let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
+        let steps = found["path"]["steps"].as_array().unwrap().clone();
+        let is_of_value = |step: &&Value| step["subject"] == "MachineConfiguration cluster";
+        let step = steps.iter().find(is_of_value).cloned();
+        (
+            step.map(|step| (step["kind"].clone(), step["because"].clone())),
+            exit,
+        )
+    };
+    let certain = "it takes 4.10.3, the release installed, and blocks 5.0 until then; not possible before 4.22";
+    let open = "it may take the release installed, which ClusterVersion's history does not say, and may block 5.0 until then; not possible before 4.22";
+    let said = |kind: &str, because: &str| Some((json!(kind), json!(because)));
+    assert_eq!(
+        step(&|_| ()),
+        (said("OperatorValue", certain), Exit::Refused)
+    );
+    let whole: [&dyn Fn(&mut Value); 3] = [
+        &|status| status["history"] = Value::Null,
+        &|status| status["history"][1]["version"] = Value::Null,
+        &|status| status["history"][1]["state"] = Value::Null,
+    ];
+    for change in whole {
+        assert_eq!(step(change), (said("FindOut", open), Exit::Unknown));
+    }
+    let new = |status: &mut Value| status["history"][1]["version"] = json!("4.14.3");
+    assert_eq!(step(&new), (None, Exit::Done));
+}
+
 #[test]
 fn what_makes_no_way_is_an_error() {
     let set = [("c1-a", NEW)];

@@ -224,7 +224,7 @@ fn what_another_limit_of_the_policy_refuses_is_not_offered_before() {
 #[test]
 fn the_operators_value_of_a_cluster_that_was_installed_long_ago_is_told() {
     let items = case("installed-long-ago");
-    let says = "on 4.22 the Machine Config Operator takes 4.10.3, the release that the cluster was installed as, for its oldest boot image";
+    let says = "on 4.22 the Machine Config Operator takes 4.10.3, the release installed, for its oldest boot image";
     for target in [None, Some("5.0")] {
         let more: Vec<&str> = target
             .into_iter()

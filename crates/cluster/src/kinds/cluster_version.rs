@@ -68,8 +68,11 @@ impl Version {
         let over = newest.filter(is_it);
         let before = all.iter().find(|update| update.is_completed());
         let oldest = all.iter().rfind(|update| update.is_completed());
+        // What the first of all is missing no later one says.
+        let is_whole = all.last().is_some_and(|first| !first.state.is_empty());
+        let oldest = oldest.or(all.last()).filter(|_| is_whole);
         History {
-            installed: oldest.or(all.last()).and_then(version),
+            installed: oldest.and_then(version),
             running: match before {
                 Some(before) if over.is_none() => version(before),
                 _ => self.release.clone(),

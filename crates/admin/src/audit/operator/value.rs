@@ -14,11 +14,13 @@ use std::collections::BTreeSet;
 /// A value that blocks the update from the release on which it can be set.
 #[derive(Debug, Clone)]
 pub(crate) struct Blocks {
-    /// The release that the cluster was installed as.
-    pub(crate) installed: String,
+    /// The release that the cluster was installed as, in words.
+    installed: String,
+    /// False where what was read leaves it open.
+    pub(crate) is_certain: bool,
     /// The release on which the operator takes it, and on which another one can be set.
     pub(crate) on: String,
-    pub(crate) minimum: String,
+    minimum: String,
 }
 
 /// The value, where it is below the operator's minimum. What the cluster says itself counts more: nothing then.
@@ -27,16 +29,22 @@ pub(crate) fn blocks(objects: &Objects, sets: &[SetAudit]) -> Option<Blocks> {
     let running = objects.history.running_minor()?;
     let has_own = objects.skew.is_some() || running > on;
     let is_without = objects.is_okd() || objects.is_single_node || objects.is_hosted;
-    let installed = objects.history.installed.clone()?;
+    let installed = parsed(objects.history.installed.as_deref());
     let Operator::Limits(limits) = operator::for_release(on) else {
         return None;
     };
-    let is_below = parsed(Some(&installed))? < limits.minimum_ocp;
-    if has_own || is_without || !is_below || is_managed(objects, sets)? {
+    let is_managed = is_managed(objects, sets);
+    let is_new = installed.is_some_and(|installed| installed >= limits.minimum_ocp);
+    if has_own || is_without || is_new || is_managed == Some(true) {
         return None;
     }
+    let unread = "the release installed, which ClusterVersion's history does not say";
     Some(Blocks {
-        installed,
+        installed: installed.map_or_else(
+            || unread.to_owned(),
+            |installed| format!("{installed}, the release installed"),
+        ),
+        is_certain: installed.is_some() && is_managed.is_some(),
         on: on.to_string(),
         minimum: limits.minimum_ocp.to_string(),
     })
@@ -75,10 +83,25 @@ impl Blocks {
             installed,
             on,
             minimum,
+            ..
         } = self;
+        let [takes, blocks] = match self.is_certain {
+            true => ["takes", "that is below its minimum"],
+            false => ["may take", "that may be below its minimum"],
+        };
         format!(
-            "on {on} the Machine Config Operator takes {installed}, the release that the cluster was installed as, for its oldest boot image (bootImageSkewEnforcement, \
-             mode Manual): that is below its minimum {minimum}, and blocks updates beyond {on}, until the value is set, which is not possible before {on}"
+            "on {on} the Machine Config Operator {takes} {installed}, for its oldest boot image (bootImageSkewEnforcement, \
+             mode Manual): {blocks} {minimum}, and blocks updates beyond {on}, until the value is set, which is not possible before {on}"
         )
+    }
+
+    /// The reason for a step before the update to the release of this name.
+    pub(crate) fn because(&self, name: &str) -> String {
+        let Self { installed, on, .. } = self;
+        let [takes, blocks] = match self.is_certain {
+            true => ["takes", "blocks"],
+            false => ["may take", "may block"],
+        };
+        format!("it {takes} {installed}, and {blocks} {name} until then; not possible before {on}")
     }
 }

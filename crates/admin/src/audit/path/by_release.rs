@@ -91,10 +91,12 @@ impl Walk<'_> {
         if before.as_ref() != Some(&blocks.on) {
             return;
         }
-        let (installed, on) = (&blocks.installed, &blocks.on);
-        let name = self.name(hop);
+        let on = &blocks.on;
         let step = Step {
-            kind: StepKind::OperatorValue,
+            kind: match blocks.is_certain {
+                true => StepKind::OperatorValue,
+                false => StepKind::FindOut,
+            },
             subject: "MachineConfiguration cluster".to_owned(),
             name: "the operator".to_owned(),
             pool: None,
@@ -105,10 +107,8 @@ impl Walk<'_> {
             )),
             holds_to: None,
             effects: Vec::new(),
-            because: format!(
-                "it takes {installed}, the release installed, and blocks {name} until then; not possible before {on}"
-            ),
-            certain: true,
+            because: blocks.because(&self.name(hop)),
+            certain: blocks.is_certain,
         };
         self.path.steps.push(step);
     }
