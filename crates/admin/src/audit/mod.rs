@@ -32,6 +32,7 @@ pub(crate) use verdict::own::{RefusedOwn, refused_own};
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::{ImageVersion, Release};
+use cluster::groups::MACHINE_API;
 use cluster::machine::Machine;
 use cluster::machine_configuration::ManagedBootImages;
 use cluster::node::Node;
@@ -73,10 +74,13 @@ pub(crate) fn audit(
         mut sets,
         policy,
         users,
+        lacks_machines,
     } = rows(&lookup, policy_input, question);
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
     let unread = all_unread(&lookup, unread);
-    let (oldest, cluster) = oldest_and_cluster(objects, users, &unread);
+    let hides = |unread: &Unread| unread.hides_sets || unread.makes_nodes;
+    let is_whole = lookup.has_nodes() && !lacks_machines && !unread.iter().any(hides);
+    let (oldest, cluster) = oldest_and_cluster(objects, users, is_whole);
     let version = |oldest: &Oldest| ImageVersion::parse(&oldest.boot_image.version);
     let image = oldest.as_ref().map(version);
     let (policy_differs_from_operator, doubt) = valid(policy_input)
@@ -156,6 +160,8 @@ struct Rows {
     policy: Option<PolicyStatus>,
     /// Sets that make nodes, and the image of each.
     users: Vec<skew::User>,
+    /// Whether all of these were read is unknown: Machines of one were not.
+    lacks_machines: bool,
 }
 
 fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question<'_>) -> Rows {
@@ -198,6 +204,7 @@ fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question<'_>) -> Ro
         });
         if makes_nodes {
             let known = known.filter(|_| row.boot_image.is_some());
+            rows.lacks_machines |= row.nodes_unread && row.kind.group() == MACHINE_API;
             let user = row.object().to_string();
             rows.users.push((user, known.map(|known| known.version)));
         }
@@ -235,16 +242,12 @@ fn keep_commands(sets: &[SetAudit], objects: &Objects) -> BTreeMap<&'static str,
 fn oldest_and_cluster(
     objects: &Objects,
     users: Vec<skew::User>,
-    unread: &[Unread],
+    is_whole: bool,
 ) -> (Option<Oldest>, Option<ClusterSkew>) {
     let (version, mut oldest) = skew::oldest(users).unzip();
     // What is unknown, or was not read, may be older.
-    let hides = unread
-        .iter()
-        .any(|unread| unread.hides_sets || unread.makes_nodes);
-    let has_nodes = objects.all_nodes().next().is_some();
     let found = oldest.as_ref().filter(|oldest| oldest.unknown == 0);
-    let found = found.filter(|_| has_nodes && !hides);
+    let found = found.filter(|_| is_whole);
     let is_whole = found.is_some();
     let cluster = objects.skew.as_ref().map(|said| ClusterSkew {
         blocks_alone: found

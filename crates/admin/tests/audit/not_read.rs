@@ -424,3 +424,52 @@ fn hosts_of_one_shown_url_are_told_apart() {
         assert_eq!((sets.len(), names.len()), (rows, rows), "{urls:?} {sums:?}");
     }
 }
+
+/// CSV has rows of sets alone: what was not read is said beside it.
+#[test]
+fn csv_says_beside_it_what_was_not_read() {
+    let from = "tests/data/cases/list-in-a-list";
+    let (_, err, exit) = audit(&["--from", from, "-o", "csv"]);
+    assert_eq!(exit, Exit::Failed);
+    assert!(err.starts_with("skewguard: not read: MachineSet "), "{err}");
+}
+
+/// A pool that was not read may serve another release: who reads the text alone is told, too.
+#[test]
+fn a_pool_that_was_not_read_is_said_in_every_text() {
+    let from = "tests/data/cases/paused-pool";
+    for form in ["text", "wide", "html", "markdown"] {
+        let (out, ..) = audit(&["--from", from, "-o", form]);
+        let says = "4.22.3 (not read, and may serve another: pool master)";
+        assert!(out.contains(says), "{form}: {out}");
+        // Who asks about another release gets the answer for that.
+        let (out, ..) = audit(&["--from", from, "-o", form, "--target", "4.22.3"]);
+        assert!(!out.contains("may serve another"), "{form}: {out}");
+    }
+}
+
+/// A set without kind is named, in JSON and in YAML: it may be the one that is refused.
+#[test]
+fn a_set_without_kind_is_named_in_yaml_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    let good = std::fs::read_to_string("tests/data/cases/set-alone/vsphere-46.yaml").unwrap();
+    write("good.yaml", &good);
+    let bare = good.lines().filter(|line| !line.starts_with("kind:"));
+    write(
+        "bare.yaml",
+        &format!("---\n{}\n", bare.collect::<Vec<_>>().join("\n")),
+    );
+    // What is no object of a cluster is passed over.
+    write("values.yaml", "metadata:\n  name: chart\nreplicas: 3\n");
+    let (out, _, exit) = audit(&["--from", dir.path().to_str().unwrap(), "-o", "json"]);
+    let found: Value = serde_json::from_str(&out).unwrap();
+    let all = unread(&found);
+    assert!(
+        all.iter()
+            .all(|(what, why)| !what.contains("values.yaml") && why.contains("has no kind")),
+        "{all:?}"
+    );
+    assert!((1..3).contains(&all.len()), "{all:?}");
+    assert_eq!(exit, Exit::Failed);
+}

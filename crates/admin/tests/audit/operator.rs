@@ -688,8 +688,8 @@ fn of_case(name: &str, more: &[&str]) -> (String, Exit) {
 /// After openshift-docs #108103, #109084 and openshift/machine-config-operator #5428. The value says 4.12, all images are of 4.18: the quoted advice to update them would help nothing.
 #[test]
 fn a_value_that_alone_blocks_updates_is_said_with_its_command() {
-    let says = "The cluster (bootImageSkewEnforcement, mode Manual) says OCP 4.12.0: THAT ALONE BLOCKS UPDATES, no set makes nodes \
-         from an image below the operator's minimum. No set needs another image for that. To correct the value, which ends the block: \
+    let says = "The cluster (bootImageSkewEnforcement, mode Manual) says OCP 4.12.0: THAT ALONE BLOCKS UPDATES, no set but empty ones, \
+         which do not count, has an image below the operator's minimum. No set needs another image for that. To correct the value, which ends the block: \
          oc patch machineconfiguration cluster --type merge -p \
          '{\"spec\":{\"bootImageSkewEnforcement\":{\"mode\":\"Manual\",\"manual\":{\"mode\":\"RHCOSVersion\",\"rhcosVersion\":\"418.94.202511191518-0\",\"ocpVersion\":null}}}}' \
          The way back: oc patch machineconfiguration cluster --type merge -p \

@@ -2,6 +2,7 @@
 //! or what the printed commands gathered.
 
 use super::archive::{is_unnamed, may_have_objects};
+use super::yaml_list::{self, Piece};
 use crate::kinds::file_names::{is_in_path, is_name_of_one, kind_of_file};
 use serde::de::IgnoredAny;
 use std::fs;
@@ -103,6 +104,13 @@ pub fn is_of_interest(path: &Path, text: &str, also: &dyn Fn(&str) -> bool) -> b
     is_in_path(&path.to_string_lossy())
         || has_objects(text, also)
         || Head::of(text).is_some_and(|head| head.is_bare() && head.is_object())
+        || yaml_list::documents(text).into_iter().any(is_bare_object)
+}
+
+/// Tells whether a document in YAML looks like an object of a cluster that says no kind.
+fn is_bare_object(document: Piece<'_>) -> bool {
+    let has = |field: &str| document.text.lines().any(|line| line.starts_with(field));
+    has("metadata:") && has("spec:") && !has("kind:") && !has("items:")
 }
 
 /// The fields that say what a JSON document is.

@@ -475,7 +475,13 @@ fn print(
         (Form::Html, _) => html::render(fleet, conclusions)?,
         (Form::Markdown, _) => markdown::render(fleet, &conclusions.all)?,
         (Form::Junit, _) => junit::render(fleet, conclusions, args.fail_on == FailOn::Later)?,
-        (Form::Csv, _) => csv::render(fleet)?,
+        (Form::Csv, alone) => {
+            // Its rows are those of sets alone.
+            for unread in alone.iter().flat_map(|audit| &audit.unread) {
+                io.say(unread);
+            }
+            csv::render(fleet)?
+        }
         (Form::Sarif, _) => {
             let sarif = sarif::render(fleet, conclusions, |sets| Places::of(&args.from, sets));
             serde_json::to_string_pretty(&sarif)? + "\n"

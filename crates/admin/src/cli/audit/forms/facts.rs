@@ -1,7 +1,7 @@
 //! The facts that all forms of the audit share: of a cluster, of a set, remedies and names (pure).
 
 use crate::audit::results::fleet::ClusterAudit;
-use crate::audit::results::set::SetIssue;
+use crate::audit::results::set::{ReleaseBy, SetIssue};
 use crate::audit::results::{Summary, some_of};
 use crate::audit::{
     BootImageAudit, ClusterSkew, Oldest, OldestBirth, Provisioned, SetAudit, SetException,
@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 use skewguard_cluster::moment::{Moment, span};
 use skewguard_cluster::names::{count, first_of};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The cluster, release and policy of an audit: names and values.
 pub(in crate::cli::audit) fn head(audit: &BootImageAudit) -> Vec<(&'static str, String)> {
@@ -21,19 +21,34 @@ pub(in crate::cli::audit) fn head(audit: &BootImageAudit) -> Vec<(&'static str, 
     let context = origin.context.as_ref();
     let context = context.map_or(String::new(), |context| format!(" (context {context})"));
     let server = origin.server.as_ref();
-    let release = audit.release.as_deref();
-    let release = release.unwrap_or("unknown: only limits without release apply");
+    let release = match audit.release.as_deref() {
+        Some(release) => format!("{release}{}", pools_unread(audit)),
+        None => "unknown: only limits without release apply".to_owned(),
+    };
     let facts = [
         ("cluster", origin.name().cloned()),
         ("server", server.map(|server| format!("{server}{context}"))),
         ("read at", Some(origin.time.clone())),
-        ("release", Some(release.to_owned())),
+        ("release", Some(release)),
         ("policy", Some(policy(audit))),
     ];
     let known = facts
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)));
     known.collect()
+}
+
+/// The pools whose sets are judged at the cluster's release, though they may serve another, in words.
+fn pools_unread(audit: &BootImageAudit) -> String {
+    let sets = audit.sets.iter();
+    let sets = sets.filter(|set| set.release_by == ReleaseBy::PoolUnread);
+    let pools = sets.map(|set| set.pool.as_deref().unwrap_or("not known"));
+    let pools: BTreeSet<&str> = pools.collect();
+    if pools.is_empty() {
+        return String::new();
+    }
+    let pools = first_of(pools.iter().copied(), 3, pools.len());
+    format!(" (not read, and may serve another: pool {pools})")
 }
 
 /// The policy that decided, in words.
@@ -439,7 +454,7 @@ pub(in crate::cli::audit) fn operator_says(audit: &BootImageAudit) -> Option<Str
     } else if cluster.older_in_use? {
         "THAT IS NEWER than the oldest boot image that sets make nodes from"
     } else if cluster.blocks_alone {
-        "THAT ALONE BLOCKS UPDATES, no set makes nodes from an image below the operator's minimum"
+        "THAT ALONE BLOCKS UPDATES, no set but empty ones, which do not count, has an image below the operator's minimum"
     } else {
         "no set makes nodes from an older boot image"
     };
