@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema, Serialize,
 )]
+#[schemars(transform = super::rows::describe)]
 pub(crate) enum Cause {
     AddressTaken,
     AddressesMissing,

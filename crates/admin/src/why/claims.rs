@@ -6,11 +6,9 @@
 
 use super::advice;
 use super::case::Case;
-use super::cause::Cause;
 use super::finding::Finding;
 use super::moment::{Moment, span};
-use super::way::Stage;
-use crate::audit::SetAudit;
+use super::rows::{row, when};
 use crate::version::ImageVersion;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::report::{Progress, Report};
@@ -91,7 +89,7 @@ impl<'a> Case<'a> {
 
     /// A refusal in our own words, by the reason's name and the version: the text may be anybody's.
     fn refused(
-        &self,
+        &mut self,
         reason: &str,
         at: Option<Moment>,
         source: &str,
@@ -100,9 +98,8 @@ impl<'a> Case<'a> {
         let version = version
             .map(ImageVersion::parse)
             .filter(ImageVersion::is_known);
-        let version = version.map_or(String::new(), |version| format!(" ({})", version.text));
+        let version = version.map_or(String::new(), |version| version.text);
         let known = advice::reason(reason);
-        let step = known.map_or(String::new(), |_| format!(": {reason}"));
         let why = known.map_or(
             "it gives no reason that is known here".to_owned(),
             |known| {
@@ -110,17 +107,27 @@ impl<'a> Case<'a> {
                 format!("its {} {}", words.part(), words.headline.to_lowercase())
             },
         );
-        let finding = Finding::claim(
-            Stage::Refused,
-            Cause::RefusedByItself,
-            format!("refused{step}, by its {source}"),
-            format!(
-                "{} was refused{}, by its own {source}: {why}{version}.",
-                self.name,
-                self.ago(at),
-            ),
-        );
-        after_refusal(finding.says(reason), reason, self.judged)
+        let (known, ago) = (when(known.is_some()), self.ago(at));
+        let row = row!(RefusedByItself known, reason, ago, source, why, version);
+        let finding = self.tell(row);
+        self.after_refusal(finding, reason)
+    }
+
+    /// Adds what to do after a refusal, and the fate of the next machine.
+    fn after_refusal(&mut self, finding: Finding, reason: &str) -> Finding {
+        let help = advice::against_refusal(reason);
+        let Some(judged) = self.judged else {
+            return self.with(finding, row!(RefusedHelp help));
+        };
+        let set = judged.short_name();
+        let Some(version) = judged.sure_version() else {
+            return self.with(finding, row!(MakesFromUnknown set));
+        };
+        if !judged.would_be_refused() {
+            return self.with(finding, row!(MakesFromAllowed set, version));
+        }
+        let remedy = judged.remedy.as_deref().unwrap_or(help);
+        self.with(finding, row!(MakesFromRefused set, remedy, version))
     }
 
     /// The Events of its agent since the machine is there, the oldest first.
@@ -156,131 +163,55 @@ impl<'a> Case<'a> {
     }
 
     /// The last Event of an agent whose report is not there.
-    fn of_event(&self, event: &Event) -> Option<Finding> {
+    fn of_event(&mut self, event: &Event) -> Option<Finding> {
         if event.reason == WENT_ON {
             return Some(self.went_on(event));
         }
         if event.action == "Block" {
             return Some(self.refused(&event.reason, event.last, "Event", None));
         }
-        (event.reason == STALLED).then(|| {
-            Finding::claim(
-                Stage::FirstBoot,
-                Cause::FirstBootStalled,
-                "it has not finished, by its Event",
-                format!(
-                    "{} does not finish its first boot, by its own Event{}.",
-                    self.name,
-                    self.ago(event.last)
-                ),
-            )
-            .next(CONSOLE)
-        })
+        let ago = self.ago(event.last);
+        (event.reason == STALLED).then(|| self.tell(row!(FirstBootStalled ago)))
     }
 
     /// What it told the machine-config-server, by an Event or else by the server's log.
-    fn of_boot_failure(&self) -> Option<Finding> {
+    fn of_boot_failure(&mut self) -> Option<Finding> {
         let events = self.boot_failures();
         let event = events
             .last()
             .map(|event| (event.last, event.message.clone()));
         let told = || self.told().map(|(at, what)| (Some(at), what));
         let (at, message) = event.or_else(told)?;
-        let finding = Finding::claim(
-            Stage::FirstBoot,
-            Cause::FirstBootFailed,
-            "it failed, as it told the machine-config-server",
-            format!(
-                "{}'s first boot failed{}, as it told the machine-config-server: {}",
-                self.name,
-                self.ago(at),
-                quoted(&message)
-            ),
-        );
-        Some(finding.next(CONSOLE))
+        let (ago, says) = (self.ago(at), quoted(&message));
+        Some(self.tell(row!(FirstBootFailed ago, says)))
     }
 
     /// A first boot that hung, and goes on.
-    fn went_on(&self, event: &Event) -> Finding {
-        Finding::claim(
-            Stage::FirstBoot, Cause::FirstBootWentOn,
-            "it went on, by its Event",
-            format!(
-                "{} hung in its first boot, which went on{}, by its own Event, and no certificate request was seen yet.",
-                self.name,
-                self.ago(event.last)
-            ),
-        )
-        .next("Wait for its certificate request: `oc get csr -w`")
+    fn went_on(&mut self, event: &Event) -> Finding {
+        let ago = self.ago(event.last);
+        self.tell(row!(FirstBootWentOn ago))
     }
 
-    fn hangs(&self, progress: &Progress) -> Finding {
-        let (stage, cause, what) = if progress.phase == "Join" {
-            (
-                Stage::NoCertificate,
-                Cause::JoinHangs,
-                "is rebased and does not join",
-            )
-        } else {
-            (
-                Stage::FirstBoot,
-                Cause::FirstBootHangs,
-                "does not finish its first boot",
-            )
-        };
-        let minutes = match progress.minutes {
+    fn hangs(&mut self, progress: &Progress) -> Finding {
+        let after = match progress.minutes {
             0 => String::new(),
-            minutes => format!(" after {}", span(minutes.saturating_mul(60))),
+            minutes => span(minutes.saturating_mul(60)),
         };
-        let known = advice::against_cause(&progress.cause, &progress.phase);
-        let (step, why, remedy) = match known {
-            Some((why, remedy)) => (format!(": {}", progress.cause), why, remedy),
-            None => (
-                String::new(),
-                "it gives no cause that is known here",
-                CONSOLE,
-            ),
-        };
-        Finding::claim(
-            stage,
-            cause,
-            format!("it has not finished{step}, by its report"),
-            format!("{} {what}{minutes}, by its own report: {why}.", self.name),
-        )
-        .says(&format!("{}, {}", progress.phase, progress.cause))
-        .next(remedy)
+        let Progress { phase, cause, .. } = progress;
+        let known = advice::against_cause(cause, phase);
+        let (why, remedy) = known.unwrap_or(("it gives no cause that is known here", CONSOLE));
+        let known = when(known.is_some());
+        match phase == "Join" {
+            true => self.tell(row!(JoinHangs known, phase, cause, after, why, remedy)),
+            false => self.tell(row!(FirstBootHangs known, phase, cause, after, why, remedy)),
+        }
     }
 }
 
-pub(super) const CONSOLE: &str = "Look at its console: which unit of the first boot loops says why (machine-config-daemon-pull, machine-config-daemon-firstboot)";
+/// The advice about a cause that is not known.
+const CONSOLE: &str = "Look at its console: which unit of the first boot loops says why (machine-config-daemon-pull, machine-config-daemon-firstboot)";
 
-/// The text of a claim, as the end of a sentence.
+/// The text of a claim, to stand between quotes.
 fn quoted(text: &str) -> String {
-    let text = crate::text::cut(text.trim(), 300);
-    format!("\"{}\".", text.replace('"', "'"))
-}
-
-/// Adds what to do after a refusal, and the fate of the next machine.
-fn after_refusal(finding: Finding, reason: &str, judged: Option<&SetAudit>) -> Finding {
-    let help = advice::against_refusal(reason);
-    let finding = finding
-        .next("Make sure of it before anything else: its console says `NODE REFUSED`, and why");
-    let Some(judged) = judged else {
-        return finding.next(help);
-    };
-    let set = judged.short_name();
-    let Some(made_from) = judged.sure_version() else {
-        return finding.next(format!(
-            "The image that {set} makes its next machines from is unknown, and so whether they are refused, too"
-        ));
-    };
-    if !judged.would_be_refused() {
-        return finding.next(format!(
-            "{set} makes its next machines from {made_from}, which the policy that was compared allows. Name the cluster's own by `--policy`"
-        ));
-    }
-    let remedy = judged.remedy.as_deref().unwrap_or(help);
-    finding.next(format!("{set}: {remedy}")).next(format!(
-        "Until then {set} makes others from {made_from}, which are refused, too"
-    ))
+    crate::text::cut(text.trim(), 300).replace('"', "'")
 }

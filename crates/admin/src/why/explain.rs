@@ -111,7 +111,11 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
     let finding = case.remade(finding);
     let finding = case.warned(finding);
     let issues = case.release_issues(finding.stage).into_iter();
-    let finding = issues.fold(finding, Finding::next);
+    let finding = issues.fold(finding, |finding, row| case.with(finding, row));
+    debug_assert!(
+        finding.stage == Stage::Joined || !finding.words.next.is_empty(),
+        "no next step: {finding:?}"
+    );
     let odd_age = case.odd_age();
     let proof = finding.proof().filter(|_| odd_age.is_none()).cloned();
     let mut unseen = mem::take(&mut case.unseen);
@@ -136,8 +140,8 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
         is_certain: proof.is_some(),
         proof,
         steps: finding.steps(&case.known),
-        sentence: finding.sentence,
-        next: finding.next,
+        sentence: finding.words.sentence,
+        next: finding.words.next,
         evidence: case.evidence,
         unseen,
     }
@@ -146,21 +150,8 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
 /// Looks from the end of the way to its beginning: what the cluster's own objects and logs say comes
 /// before what a node claims.
 fn find(case: &mut Case<'_>) -> Finding {
-    match case.subject {
-        Subject::Set(_, set) => return case.set_without_machines(set),
-        Subject::NodePool(pool) => {
-            let finding = case.node_pool_without_machines(pool);
-            return case.beside_hosted_cluster(finding);
-        }
-        Subject::HostedCluster(_) => {
-            let finding = case.of_hosted_cloud();
-            return finding.unwrap_or_else(|| case.unknown());
-        }
-        Subject::Machine(_)
-        | Subject::Host(_)
-        | Subject::Agent(_)
-        | Subject::Request(_)
-        | Subject::Node(_) => {}
+    if let Some(finding) = of_lack(case) {
+        return finding;
     }
     if let Some(finding) = case.of_deletion() {
         return finding;
@@ -206,6 +197,26 @@ fn find(case: &mut Case<'_>) -> Finding {
         Some(machine) if case.index.is_elsewhere(machine) => case.of_other_cluster(machine),
         Some(claim) if claim.group == KARPENTER => case.unregistered(claim),
         _ => of_logs(case, asked),
+    }
+}
+
+/// The finding of what lacks Machines.
+fn of_lack(case: &mut Case<'_>) -> Option<Finding> {
+    match case.subject {
+        Subject::Set(_, set) => Some(case.set_without_machines(set)),
+        Subject::NodePool(pool) => {
+            let finding = case.node_pool_without_machines(pool);
+            Some(case.beside_hosted_cluster(finding))
+        }
+        Subject::HostedCluster(_) => {
+            let finding = case.of_hosted_cloud();
+            Some(finding.unwrap_or_else(|| case.unknown()))
+        }
+        Subject::Machine(_)
+        | Subject::Host(_)
+        | Subject::Agent(_)
+        | Subject::Request(_)
+        | Subject::Node(_) => None,
     }
 }
 

@@ -58,90 +58,65 @@ impl Counter {
     }
 }
 
-/// What stands beside a cause.
-#[derive(Debug, Default)]
-struct Beside {
-    /// Loops and the like that it is a part of.
-    remarks: Vec<Cause>,
-    /// The words of others that tell it from another cause of the same name.
-    says: Vec<String>,
-}
-
 /// The step at which it stopped, and why.
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) stage: Stage,
-    at: At,
-    /// The text beside the step.
-    step: String,
-    pub(super) cause: Cause,
+    pub(super) words: Box<Words>,
     /// The failure of the provider behind it.
     pub(super) failure: Option<FailureKind>,
-    beside: Box<Beside>,
-    pub(super) sentence: String,
-    pub(super) next: Vec<String>,
-    /// It is what the machine says of itself.
-    is_claim: bool,
-    /// It says two things, or stands beside what does.
-    is_doubtful: bool,
-    /// What could say otherwise.
-    against: Vec<Counter>,
+    /// Loops and the like that it is a part of.
+    remarks: Vec<Cause>,
     proof: Option<Box<Proof>>,
 }
 
 impl Case<'_> {
     /// The words of a row, beside a sentence of another.
-    fn words(&mut self, row: Row, told: &str) -> (Option<Cause>, Words, Vec<String>) {
+    fn words(&mut self, row: Row, told: &str) -> Words {
         let metadata = self.subject.metadata();
-        let told = row.told(vec![
+        let words = row.told(vec![
             ("name", self.name.to_owned()),
             ("object", self.object()),
             ("namespace", metadata.namespace.clone()),
             ("own", metadata.name.clone()),
             ("told", told.to_owned()),
         ]);
-        told.1.unseen.iter().for_each(|what| self.unseen(what));
-        told
+        words.unseen.iter().for_each(|what| self.unseen(what));
+        words
     }
 
     /// The sentence of a row, without its full stop.
     pub(super) fn says(&mut self, row: Row) -> String {
-        self.words(row, "").1.sentence
+        self.words(row, "").sentence
     }
 
     /// The finding that a row tells of, uncertain.
     pub(super) fn tell(&mut self, row: Row) -> Finding {
-        let (cause, words, says) = self.words(row, "");
-        let stage = words.stage.unwrap_or(Stage::Unknown);
-        let cause = cause.unwrap_or(Cause::NotSeen);
+        let mut words = self.words(row, "");
+        words.sentence = stopped(words.sentence);
         Finding {
-            at: words.at.unwrap_or(stage.at()),
-            beside: Box::new(Beside {
-                remarks: Vec::new(),
-                says,
-            }),
-            next: words.next,
-            is_claim: words.claim,
-            against: words.against,
-            ..Finding::new(stage, cause, words.step, stopped(words.sentence))
+            stage: words.stage.unwrap_or(Stage::Unknown),
+            words: Box::new(words),
+            failure: None,
+            remarks: Vec::new(),
+            proof: None,
         }
     }
 
     /// The finding, and what a row says beside it.
     pub(super) fn with(&mut self, mut finding: Finding, row: Row) -> Finding {
-        let (cause, mut words, _) = self.words(row, &finding.sentence);
-        finding.beside.remarks.extend(cause);
-        finding.is_doubtful |= words.doubt;
-        if !words.sentence.is_empty() {
-            finding.sentence = stopped(words.sentence);
+        let mut beside = self.words(row, &finding.words.sentence);
+        let words = &mut finding.words;
+        if !beside.sentence.is_empty() {
+            words.sentence = stopped(beside.sentence);
         }
-        words.first.append(&mut finding.next);
-        words.first.append(&mut words.next);
-        Finding {
-            stage: words.stage.unwrap_or(finding.stage),
-            next: words.first,
-            ..finding
-        }
+        beside.first.append(&mut words.next);
+        beside.first.append(&mut beside.next);
+        words.next = beside.first;
+        words.doubt |= beside.doubt;
+        finding.remarks.extend(beside.cause);
+        finding.stage = beside.stage.unwrap_or(finding.stage);
+        finding
     }
 
     /// The finding, which is never certain where an Event alone says it: any joined node may write one.
@@ -158,47 +133,6 @@ impl Case<'_> {
 }
 
 impl Finding {
-    /// An uncertain one.
-    pub(super) fn new(
-        stage: Stage,
-        cause: Cause,
-        step: impl Into<String>,
-        sentence: String,
-    ) -> Self {
-        Self {
-            stage,
-            at: stage.at(),
-            step: step.into(),
-            cause,
-            failure: None,
-            beside: Box::default(),
-            sentence,
-            next: Vec::new(),
-            is_claim: false,
-            is_doubtful: false,
-            against: Vec::new(),
-            proof: None,
-        }
-    }
-
-    /// What the machine says of itself, which nothing proves.
-    pub(super) fn claim(
-        stage: Stage,
-        cause: Cause,
-        step: impl Into<String>,
-        sentence: String,
-    ) -> Self {
-        Self {
-            is_claim: true,
-            ..Self::new(stage, cause, step, sentence)
-        }
-    }
-
-    /// The step at which it stopped, where that is another than its stage's.
-    pub(super) fn at(self, at: At) -> Self {
-        Self { at, ..self }
-    }
-
     /// Names the failure of a provider that is behind it.
     pub(super) fn because(self, failure: Option<&Failure>) -> Self {
         let failure = failure.map(|failure| failure.cause);
@@ -207,49 +141,30 @@ impl Finding {
 
     /// Keeps words of others that tell its cause from another of the same name.
     pub(super) fn says(mut self, words: &str) -> Self {
-        self.beside.says.push(words.to_owned());
-        self
-    }
-
-    pub(super) fn next(mut self, what: impl Into<String>) -> Self {
-        self.next.push(what.into());
+        self.words.key.push(words.to_owned());
         self
     }
 
     /// Tells if something could say otherwise, by which it can be proved.
     pub(super) fn is_provable(&self) -> bool {
-        !self.against.is_empty()
+        !self.words.against.is_empty()
     }
 
     pub(super) fn proof(&self) -> Option<&Proof> {
         self.proof.as_deref()
     }
 
-    /// Makes it certain, unless it is doubtful: `by` says so, and what could say otherwise was read.
-    pub(super) fn sure(self, case: &mut Case<'_>, by: impl Into<String>) -> Self {
-        if self.is_doubtful {
+    /// Makes it certain: `by` says so, and all that could say otherwise was read. Where that was not, it stays
+    /// uncertain, and what was not read is not seen. A claim never is certain, nor what is doubtful.
+    pub(super) fn sure(mut self, case: &mut Case<'_>, by: impl Into<String>) -> Self {
+        if self.words.doubt {
             return self;
         }
-        let against = self.against.clone();
-        self.proved(case, by, &against)
-    }
-
-    /// Makes it certain: `by` says so, and each of `against`, which could say otherwise, was read.
-    /// Where one was not, it stays uncertain, and that one is not seen.
-    pub(super) fn proved(
-        mut self,
-        case: &mut Case<'_>,
-        by: impl Into<String>,
-        against: &[Counter],
-    ) -> Self {
-        let against: Vec<Counter> = against
-            .iter()
-            .copied()
-            .filter(|counter| *counter != Counter::Host || case.has_host())
-            .collect();
+        let is_one = |counter: &&Counter| **counter != Counter::Host || case.has_host();
+        let against: Vec<Counter> = self.words.against.iter().filter(is_one).copied().collect();
         case.unread(&against);
         let is_read = |counter: &Counter| counter.missing(case).is_empty();
-        if !self.is_claim && !against.is_empty() && against.iter().all(is_read) {
+        if !self.words.claim && !against.is_empty() && against.iter().all(is_read) {
             self.proof = Some(Box::new(Proof {
                 by: by.into(),
                 against: against.iter().map(|counter| counter.name()).collect(),
@@ -258,40 +173,20 @@ impl Finding {
         self
     }
 
-    /// The same cause, as a part of a remark and its sentence, with what to do first.
-    pub(super) fn retold(
-        mut self,
-        stage: Stage,
-        remark: Cause,
-        sentence: String,
-        first: Option<String>,
-    ) -> Self {
-        self.beside.remarks.push(remark);
-        Self {
-            stage,
-            sentence,
-            next: first.into_iter().chain(self.next).collect(),
-            ..self
-        }
-    }
-
     pub(super) fn remarks(&self) -> Vec<Cause> {
-        self.beside.remarks.clone()
+        self.remarks.clone()
     }
 
     pub(super) fn name(&self) -> CauseName {
-        let seen = CauseName::Seen(self.cause);
+        let seen = CauseName::Seen(self.words.cause.unwrap_or(Cause::NotSeen));
         self.failure.map_or(seen, CauseName::Failure)
     }
 
     /// The words that tell its cause from another of the same name: words of others, without the machine's own name
     /// and what is another's each time (ids, addresses, times).
     pub(super) fn key(&self, name: &str) -> Vec<String> {
-        let says = self
-            .beside
-            .says
-            .iter()
-            .flat_map(|says| says.split_whitespace());
+        let says = self.words.key.iter();
+        let says = says.flat_map(|says| says.split_whitespace());
         let words = says.map(|word| word.replace(name, ""));
         words
             .filter(|word| word.len() < SHORT || !word.contains(|c: char| c.is_ascii_digit()))
@@ -311,17 +206,22 @@ impl Finding {
     /// The steps: those before are done where they were seen, or something later was; those behind
     /// were not reached.
     pub(super) fn steps(&self, known: &BTreeMap<At, String>) -> Vec<Step> {
+        let words = &self.words;
+        let own_at = words
+            .at
+            .or(words.stage.map(Stage::at))
+            .unwrap_or(At::Requested);
         let step = |at: At| {
             let own = || known.get(&at).cloned().unwrap_or_default();
             let is_seen = self.stage == Stage::Joined || known.range(at..).next().is_some();
-            let (mark, text) = match at.cmp(&self.at) {
+            let (mark, text) = match at.cmp(&own_at) {
                 Ordering::Less if is_seen => (Mark::Done, own()),
                 // Without the agent nobody looks at the boot image.
-                Ordering::Less if at == At::LetIn && !self.is_claim => {
+                Ordering::Less if at == At::LetIn && !self.words.claim => {
                     (Mark::Unknown, "no report of skewguard".to_owned())
                 }
                 Ordering::Less => (Mark::Unknown, own()),
-                Ordering::Equal => (self.mark(), self.step.clone()),
+                Ordering::Equal => (self.mark(), self.words.step.clone()),
                 Ordering::Greater => (Mark::NotReached, own()),
             };
             Step {

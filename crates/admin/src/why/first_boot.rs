@@ -1,59 +1,39 @@
 //! Machines that got their config, or of which nothing more is seen (pure).
 
 use super::case::Case;
-use super::cause::Cause;
-use super::claims::CONSOLE;
 use super::finding::Finding;
 use super::ground::Counter;
 use super::ignition_specs::{images_of_agent, of_agent};
 use super::request_step::Seen;
-use super::way::{Stage, YOUNG};
+use super::rows::{row, when};
+use super::way::YOUNG;
 use skewguard_cluster::kinds::groups::MCO_NAMESPACE;
 use skewguard_cluster::names::count;
-
-/// The advice where no pod of the machine-config-server is ready.
-pub(super) const SERVERS: &str = "Read why its pods fail: `oc logs -n openshift-machine-config-operator -l k8s-app=machine-config-server --previous`";
 
 impl Case<'_> {
     /// It was served, and nothing was seen of it since. That nothing was is no cause: it stays
     /// uncertain.
     pub(super) fn served(&mut self, seen: &Seen) -> Finding {
-        let (name, when) = (self.name, self.ago(seen.last.at));
-        let image = self.image();
-        let (cause, text) = if seen.boots > 2 {
-            (
-                Cause::FirstBootRepeats,
-                format!(
-                    "{name} got its config in {} boots, the last{when}, and neither a certificate request nor a Node of it was seen: its first boot seems to begin again and again{image}.",
-                    seen.boots
-                ),
-            )
+        let (ago, image) = (self.ago(seen.last.at), self.image());
+        let (boots, since) = (seen.boots, seen.last.at.clock());
+        let mut finding = if boots > 2 {
+            self.tell(row!(FirstBootRepeats since, boots, ago, image))
         } else if self.now.since(seen.last.at) < YOUNG {
-            (
-                Cause::MayBeInFirstBoot,
-                format!("{name} got its config{when}, and may be in its first boot{image}."),
-            )
+            self.tell(row!(MayBeInFirstBoot since, ago, image))
         } else {
-            (
-                Cause::NothingSinceConfig,
-                format!(
-                    "{name} got its config{when}; neither a certificate request nor a Node of it was seen since{image}."
-                ),
-            )
+            self.tell(row!(NothingSinceConfig since, ago, image))
         };
-        let step = format!("nothing seen since {}", seen.last.at.clock());
-        let mut finding = Finding::new(Stage::FirstBoot, cause, step, text);
-        for issue in self.judged.iter().flat_map(|set| &set.known_issues) {
-            finding = finding.next(format!("A known issue of its image: {}", issue.says()));
+        let judged = self.judged;
+        for issue in judged.iter().flat_map(|set| &set.known_issues) {
+            finding = self.with(finding, row!(KnownIssue issue = issue.says()));
         }
         let agent = self.facts.logs.text(seen.last.agent);
         let is_of_spec_2 = of_agent(agent).is_some_and(|spec| spec.major == 2);
         if let Some(images) = images_of_agent(agent).filter(|_| is_of_spec_2) {
-            finding = finding.next(format!("A possible cause is its boot image: it asked with {agent} ({images}). `oc skewguard audit` has what to set"));
+            finding = self.with(finding, row!(AskedWithOldIgnition agent, images));
         }
         self.unread(&[Counter::Requests, Counter::Nodes, Counter::ServerLogs]);
-        self.unseen("the first boot itself: its console, or the node's own reports (install skewguard in the pool)");
-        finding.next(CONSOLE)
+        self.with(finding, row!(FirstBootUnits))
     }
 
     /// `; its set's image is 412.86…, which …`.
@@ -73,11 +53,8 @@ impl Case<'_> {
             message => format!(": {message}"),
         };
         self.see(&set, None, format!("boot image {version}{verdict}"));
-        let refused = match judged.would_be_refused() {
-            true => ", which the limits refuse",
-            false => "",
-        };
-        format!("; {set} makes machines from {version}{refused}")
+        let refused = when(judged.would_be_refused());
+        self.says(row!(MakesFrom set, version, refused))
     }
 
     pub(super) fn hidden_request(&mut self, why: &str) -> Finding {
@@ -86,43 +63,19 @@ impl Case<'_> {
         let are = if waiting == 1 { "is" } else { "are" };
         self.see("log of the machine-config-server", None, why);
         self.unread(&[Counter::Requests, Counter::Nodes]);
-        self.unseen("which of them asked: its console says whether Ignition reaches the machine-config-server");
-        Finding::new(
-            Stage::Unknown, Cause::CannotBeToldApart,
-            "cannot be told apart",
-            format!(
-                "Whether {} asked for its config cannot be told apart: {why}; {} {are} without a Node.",
-                self.name,
-                count(waiting, "Machine")
-            ),
-        )
-        .next("Look at its console: Ignition says there whether it reaches the machine-config-server")
+        let count = count(waiting, "Machine");
+        self.tell(row!(CannotBeToldApart why, count, are))
     }
 
     /// The log was not read, and nothing later was seen.
     pub(super) fn unknown(&mut self) -> Finding {
-        let (name, image) = (self.name, self.image());
+        let image = self.image();
         self.unread(&[Counter::Requests]);
         if let Some(why) = self.no_server_is_ready() {
-            let text = format!(
-                "Why {name} is no Node cannot be told from what was read; it gets no config now: {why}."
-            );
-            return Finding::new(
-                Stage::Unknown,
-                Cause::NoServerReady,
-                "no server is ready",
-                text,
-            )
-            .next(SERVERS);
+            return self.tell(row!(NoServerReadyNow why));
         }
-        let state = self.odd_state();
-        let state = state.map_or("there".to_owned(), |state| format!("{state}, by its state"));
-        Finding::new(
-            Stage::Unknown, Cause::NotSeen,
-            "not seen",
-            format!("Why {name} is no Node cannot be told from what was read: its instance is {state}, and nothing else of it was seen{image}."),
-        )
-        .next("Give the rights or the files that are named below, or look at its console")
+        let state = self.odd_state().unwrap_or_default();
+        self.tell(row!(NotSeen state, image))
     }
 
     /// That no pod of the machine-config-server is ready; each that is not goes into the evidence.

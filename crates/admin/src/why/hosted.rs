@@ -2,13 +2,11 @@
 //! another cluster (pure).
 
 use super::case::Case;
-use super::cause::Cause;
 use super::finding::{Finding, sentence};
-use super::ground::Counter;
 use super::ignition_server::{Refusal, Request};
 use super::moment::{CLOCKS, Moment, span};
+use super::rows::{row, when};
 use super::way::Stage;
-use crate::forms::shell::word;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::Condition;
 use skewguard_cluster::kinds::node_pool::NodePool;
@@ -73,130 +71,68 @@ pub(super) fn says_why(pool: &NodePool) -> bool {
 impl Case<'_> {
     /// A NodePool that wants machines and has none.
     pub(super) fn node_pool_without_machines(&mut self, pool: &NodePool) -> Finding {
-        let full_name = pool.metadata.full_name();
+        let full = pool.metadata.full_name();
         let wanted = i64::try_from(pool.wanted).unwrap_or(i64::MAX);
         let some = pool
             .available
             .filter(|available| (1..wanted).contains(available));
-        let has = some.map_or("none".to_owned(), |some| some.to_string());
-        let wants = format!(
-            "NodePool {full_name} wants {} and has {has}",
-            count(pool.wanted, "machine")
-        );
-        let no_instance = |cause, step: String, sentence| {
-            Finding::new(Stage::NoInstance, cause, step, sentence).next(describe(&full_name))
-        };
-        let beside = match self.see_pool(pool) {
+        let some = some.map_or(String::new(), |some| some.to_string());
+        let wanted = count(pool.wanted, "machine");
+        let wants = self.says(row!(NodePoolWants full, wanted, some));
+        let (space, pool_name) = split(&full);
+        let (kind, why) = match self.see_pool(pool) {
             Some((kind, why)) if kind != SKEW => {
-                let mut finding = no_instance(
-                    Cause::NodePoolEmpty,
-                    format!("{kind} is False"),
-                    format!("{wants}: {kind} is False: {why}"),
-                );
+                let row = row!(NodePoolEmpty kind, wants, why, space, pool = pool_name);
+                let mut finding = self.tell(row);
                 if let Some(until) = pool.paused_until.as_ref().filter(|_| kind == ACTIVE) {
                     self.see(self.field("spec.pausedUntil"), None, until);
-                    finding = finding.next(unpause(pool));
+                    finding = self.with(finding, row!(Unpause));
                 }
-                let source = format!("NodePool {full_name}, condition {kind}");
-                let finding = finding.says(&kind);
                 let machines = self.facts.all_machines();
                 let mut nobodys =
                     machines.filter(|one| one.is_of_cluster_api() && one.node_pool.is_none());
-                if some.is_some() || nobodys.next().is_some() {
+                if !some.is_empty() || nobodys.next().is_some() {
                     self.unseen("which Machines are its: some were not read, or name no NodePool (hypershift.openshift.io/nodePool)");
                     return finding;
                 }
-                return finding.proved(self, source, &[Counter::PoolMachines]);
+                return finding.sure(self, format!("NodePool {full}, condition {kind}"));
             }
-            Some((kind, why)) => format!("; {kind} is False, which alone stops nothing: {why}"),
-            None => ".".to_owned(),
+            other => other.unwrap_or_default(),
         };
-        self.unseen("why: the log of the control-plane-operator or the capi-provider in the hosted control plane's namespace");
-        no_instance(
-            Cause::NodePoolEmptySilent,
-            "no Machine is made".to_owned(),
-            format!("{wants}, and no condition of it says why{beside}"),
-        )
+        self.tell(row!(NodePoolEmptySilent wants, kind, why, space, pool = pool_name))
     }
 
     /// The finding of a machine whose Node is in a hosted cluster.
     pub(super) fn hosted(&mut self) -> Finding {
-        let pool = self.node_pool();
+        let full = self.node_pool();
         let own = self.own_node_pool();
         let bad = own.and_then(|own| self.see_pool(own));
         let is_invalid = own.is_some_and(is_invalid);
         // That nobody asked says less than that there is nothing to ask for.
         let by_log = (self.by_ignition_log())
             .filter(|finding| !is_invalid || finding.stage != Stage::NoRequest);
-        let name = self.name;
         self.unseen("its Node and certificate requests: they are in the hosted cluster");
         let Some((kind, why)) = bad else {
-            return by_log.unwrap_or_else(|| Finding::new(
-                Stage::Unknown, Cause::NotSeenFromHere,
-                "not seen from here",
-                format!("Why {name} is no Node cannot be told from here: its config comes from HyperShift's ignition server."),
-            ));
+            return by_log.unwrap_or_else(|| self.tell(row!(NotSeenFromHere)));
         };
-        let says = format!("its NodePool {pool} says {kind} is False: {why}");
-        let step = format!("{kind} is False");
+        let (space, pool) = split(&full);
         match by_log {
             Some(finding) if finding.stage == Stage::RequestRefused && is_invalid => {
-                let sentence = format!(
-                    "{name} does not get its config: {says} {}",
-                    finding.sentence
-                );
-                finding.retold(
-                    Stage::RequestRefused,
-                    Cause::PayloadNotServed,
-                    sentence,
-                    None,
-                )
+                self.with(finding, row!(PoolNotValid full, kind, why))
             }
             Some(finding) => finding,
             None if kind == "ReachedIgnitionEndpoint" => {
-                let sentence = format!(
-                    "No machine of NodePool {pool} has reached the ignition server, {name} among them: {why}"
-                );
-                Finding::new(
-                    Stage::NoRequest,
-                    Cause::IgnitionEndpointNotReached,
-                    step,
-                    sentence,
-                )
-                .next(ROUTE)
+                self.tell(row!(IgnitionEndpointNotReached kind, full, why))
             }
-            None if is_invalid => {
-                let sentence = format!("{name} does not get its config, as it seems: {says}");
-                Finding::new(
-                    Stage::RequestRefused,
-                    Cause::PayloadNotServed,
-                    step,
-                    sentence,
-                )
-                .says(&kind)
-                .next(describe(&pool))
-            }
-            None => {
-                let sentence = format!("Why {name} is no Node cannot be told from here; {says}");
-                Finding::new(Stage::Unknown, Cause::NotSeenFromHere, step, sentence)
-                    .says(&kind)
-                    .next(describe(&pool))
-            }
+            None if is_invalid => self.tell(row!(PayloadNotServed kind, full, why, space, pool)),
+            None => self.tell(row!(NotSeenPoolSays kind, full, why, space, pool)),
         }
     }
 
     /// A machine of a cluster that the Cluster API makes from here.
     pub(super) fn of_other_cluster(&mut self, machine: &Machine) -> Finding {
-        let (name, cluster) = (self.name, machine.cluster.as_deref().unwrap_or_default());
-        self.unseen(format!(
-            "its Node, certificate requests and logs: they are in cluster {cluster}"
-        ));
-        Finding::new(
-            Stage::Unknown, Cause::NotSeenFromHere,
-            "not seen from here",
-            format!("Why {name} is no Node cannot be told from here: it is a machine of cluster {cluster}, which is another than the one whose Nodes were read."),
-        )
-        .next(format!("Ask in cluster {cluster}: `oc get nodes,csr` with its kubeconfig"))
+        let cluster = machine.cluster.as_deref().unwrap_or_default();
+        self.tell(row!(OfOtherCluster cluster))
     }
 
     /// The first condition of a NodePool that says why, and its words; each goes into the evidence.
@@ -262,96 +198,43 @@ impl Case<'_> {
         })
     }
 
-    fn nobody_asked(&self, since: Moment, is_whole: bool) -> Finding {
-        let (name, pool) = (self.name, self.node_pool());
+    fn nobody_asked(&mut self, since: Moment, is_whole: bool) -> Finding {
+        let (pool, whole) = (self.node_pool(), when(is_whole));
         let age = span(self.now.since(since));
-        let far = match is_whole {
-            true => "",
-            false => ", as far as the logs go back",
-        };
-        Finding::new(
-            Stage::NoRequest, Cause::PoolSilent,
-            format!("none since {}", since.clock()),
-            format!("{name} is up, and no machine of NodePool {pool}'s cluster has asked for a config in {age}{far}: user data, network or route."),
-        )
-        .next(ROUTE)
+        let since = since.clock();
+        self.tell(row!(PoolSilent since, pool, age, whole))
     }
 
-    fn all_refused(&self, requests: &str, last: Moment, refusal: Refusal) -> Finding {
-        let (name, status) = (self.name, refusal.status());
-        let (cause, why, help) = match refusal {
-            Refusal::UnknownToken => (
-                Cause::TokenUnknown,
-                "the ignition server does not know the token of their user data, which is of an older config of the NodePool, or its config is not made yet",
-                describe(&self.node_pool()),
-            ),
-            Refusal::Token => (
-                Cause::TokenMissing,
-                "their user data has no token",
-                "Make the machines from the NodePool's own user data, with its Authorization header".to_owned(),
-            ),
-            Refusal::Payload => (
-                Cause::PayloadInvalid,
-                "the NodePool's config is not valid",
-                "Correct the ConfigMaps in spec.config of the NodePool".to_owned(),
-            ),
-        };
-        Finding::new(
-            Stage::RequestRefused,
-            cause,
-            format!("refused ({status})"),
-            format!(
-                "{name}'s cluster did not serve a config to any machine since {name} was made, at {requests}, the last{} ({status}): {why}.",
-                self.ago(last),
-            ),
-        )
-        .next(help)
+    fn all_refused(&mut self, requests: &str, last: Moment, refusal: Refusal) -> Finding {
+        let (ago, status) = (self.ago(last), refusal.status());
+        let begin = self.says(row!(NoneServed requests, ago, status));
+        match refusal {
+            Refusal::UnknownToken => {
+                let full = self.node_pool();
+                let (space, pool) = split(&full);
+                self.tell(row!(TokenUnknown status, begin, space, pool))
+            }
+            Refusal::Token => self.tell(row!(TokenMissing status, begin)),
+            Refusal::Payload => self.tell(row!(PayloadInvalid status, begin)),
+        }
     }
 
     /// Some requests were served; whose cannot be told if several machines came since.
-    fn some_served(&self, last: Moment, served: &str) -> Finding {
-        let name = self.name;
+    fn some_served(&mut self, last: Moment, served: &str) -> Finding {
         let namespace = self.machine.map(|machine| &machine.metadata.namespace);
         let later = self.facts.all_machines().filter(|machine| {
             Some(&machine.metadata.namespace) == namespace
                 && machine.metadata.created >= self.created
         });
         if later.count() > 1 {
-            return Finding::new(
-                Stage::Unknown, Cause::CannotBeToldApart,
-                "cannot be told apart",
-                format!("Whether {name} got its config cannot be told apart: the ignition server's log has no addresses, and served {served} since it was made."),
-            )
-            .next("Look at its console: Ignition says there whether it reaches the ignition server");
+            return self.tell(row!(SomeServed served));
         }
-        Finding::new(
-            Stage::FirstBoot, Cause::PayloadServed,
-            format!("nothing seen since {}", last.clock()),
-            format!(
-                "{name} got its config{}, as the only machine that was made since then; its Node and its certificate request are in the hosted cluster.",
-                self.ago(last)
-            ),
-        )
-        .next("Look at its console, and in the hosted cluster: `oc get csr`")
+        let (since, ago) = (last.clock(), self.ago(last));
+        self.tell(row!(PayloadServed since, ago))
     }
 }
 
-const ROUTE: &str = "Look at the route ignition-server of the hosted control plane, and at the way there from the machines' network";
-
-/// The advice for a NodePool that somebody paused.
-fn unpause(pool: &NodePool) -> String {
-    format!(
-        r#"Find out who paused it, then take the field away: `oc patch nodepools.hypershift.openshift.io -n {} {} --type json -p '[{{"op":"remove","path":"/spec/pausedUntil"}}]'`"#,
-        word(&pool.metadata.namespace),
-        word(&pool.metadata.name)
-    )
-}
-
-/// The advice to look at a NodePool, with its namespace as oc takes it.
-fn describe(full_name: &str) -> String {
-    let name = full_name.split_once('/');
-    let name = name.map_or(word(full_name), |(namespace, name)| {
-        format!("-n {} {}", word(namespace), word(name))
-    });
-    format!("Look at the NodePool: `oc describe nodepools.hypershift.openshift.io {name}`")
+/// The namespace and the name of a NodePool, as oc takes them.
+fn split(full_name: &str) -> (&str, &str) {
+    full_name.split_once('/').unwrap_or(("", full_name))
 }

@@ -1,11 +1,9 @@
 //! HostedClusters whose conditions say why their machines do not come (pure).
 
 use super::case::{Case, Subject};
-use super::cause::Cause;
 use super::failures::FailureKind;
 use super::finding::{Finding, sentence};
-use super::way::{At, Stage};
-use crate::forms::shell::word;
+use super::rows::{row, when};
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::metadata::{Condition, Metadata};
 use skewguard_cluster::kinds::node_pool::{HostedCluster, NodePool};
@@ -87,19 +85,27 @@ impl<'a> Case<'a> {
             let is_possible = POSSIBLE.contains(&&*one.kind) && one.status == "False";
             is_possible || CLOUD.contains(&&*one.kind) && !one.is_true()
         };
-        let bad: Vec<&Condition> = cluster.conditions.iter().filter(is_bad).collect();
-        let says = |one: &&Condition| {
+        let mut all = Vec::new();
+        for one in cluster.conditions.iter().filter(is_bad) {
             self.see_condition_of(&object, one);
-            says(&object, one)
-        };
-        bad.iter().map(says).collect()
+            all.push(self.cluster_says(&object, one));
+        }
+        all
+    }
+
+    /// `HostedCluster clusters/hc1 says ValidAWSKMSConfig is False: …`.
+    fn cluster_says(&mut self, cluster: &str, condition: &Condition) -> String {
+        let Condition { kind, status, .. } = condition;
+        let says = sentence(&condition.says());
+        self.says(row!(HostedClusterSays cluster, kind, status, says))
     }
 
     /// Adds what its HostedCluster says against it, each as a possible cause.
     pub(super) fn beside_hosted_cluster(&mut self, finding: Finding) -> Finding {
-        let says = self.see_hosted_cluster().into_iter();
-        let possible = says.map(|says| format!("A possible cause: {says}"));
-        possible.fold(finding, Finding::next)
+        let all = self.see_hosted_cluster().into_iter();
+        all.fold(finding, |finding, says| {
+            self.with(finding, row!(PossibleCause says))
+        })
     }
 
     /// The cloud cannot be asked in the name of a hosted cluster: told of a Machine of which nothing else says
@@ -108,39 +114,16 @@ impl<'a> Case<'a> {
         let cluster = self.hosted_cluster()?;
         let condition = without_cloud(cluster)?;
         let Metadata {
-            namespace, name, ..
+            namespace: space,
+            name: of,
+            ..
         } = &cluster.metadata;
-        let object = format!("HostedCluster {namespace}/{name}");
+        let cluster = format!("HostedCluster {space}/{of}");
         self.see_hosted_cluster();
-        self.unseen("whether the controller of its Machines cannot, too: the log of the capi-provider in the hosted control plane's namespace");
-        let begin = match self.subject {
-            Subject::HostedCluster(_) => format!("Machines of {object} are neither made nor ended"),
-            _ => format!("Whether {} has an instance is unknown", self.name),
-        };
-        let text = format!(
-            "{begin}, because the cloud could not be asked, as it seems: {}",
-            says(&object, condition)
-        );
-        let step = "the cloud could not be asked";
-        let mut finding = Finding::new(Stage::Unknown, Cause::InstanceUnknown, step, text);
+        let all = when(matches!(self.subject, Subject::HostedCluster(_)));
+        let (kind, says) = (&condition.kind, self.cluster_says(&cluster, condition));
+        let mut finding = self.tell(row!(CloudNotAsked all, cluster, kind, says, space, of));
         finding.failure = Some(FailureKind::CredentialsInvalid);
-        Some(finding.at(At::Instance)
-            .says(&format!("{object} {}", condition.kind))
-            .next("Repair the identity provider or the credentials of the hosted cluster in its cloud, by what the condition names")
-            .next("Leave Machines, sets and NodePools as they are: their controllers ask again by themselves")
-            .next(format!(
-                "Look at it: `oc describe hostedclusters.hypershift.openshift.io -n {} {}`",
-                word(namespace),
-                word(name)
-            )))
+        Some(finding)
     }
-}
-
-/// `HostedCluster clusters/hc1 says ValidAWSKMSConfig is False: …`.
-fn says(object: &str, condition: &Condition) -> String {
-    let Condition { kind, status, .. } = condition;
-    format!(
-        "{object} says {kind} is {status}: {}",
-        sentence(&condition.says())
-    )
 }

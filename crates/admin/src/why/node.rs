@@ -22,20 +22,12 @@ impl<'a> Case<'a> {
         let node = self.node?;
         let own = &node.metadata.name;
         let source = format!("Node {own}");
-        self.see(&source, node.metadata.created, "created");
+        self.see_node(node);
         let which = if self.name == own {
             "its Node".to_owned()
         } else {
             format!("its Node {own}")
         };
-        if let Some(ready) = &node.ready {
-            self.see_condition_of(&source, ready);
-        }
-        if !node.taints.is_empty() {
-            let taints = node.taints.join(", ");
-            self.see(format!("{source}, spec.taints"), None, taints);
-        }
-        self.see_daemon(node);
         self.reach(At::Certificate, "");
         let serving = self.serving_requests(node);
         let names_it =
@@ -81,6 +73,19 @@ impl<'a> Case<'a> {
                 self.with(finding, row!(NeverInspected space, of))
             }
         })
+    }
+
+    fn see_node(&mut self, node: &Node) {
+        let source = format!("Node {}", node.metadata.name);
+        self.see(&source, node.metadata.created, "created");
+        if let Some(ready) = &node.ready {
+            self.see_condition_of(&source, ready);
+        }
+        if !node.taints.is_empty() {
+            let taints = node.taints.join(", ");
+            self.see(format!("{source}, spec.taints"), None, taints);
+        }
+        self.see_daemon(node);
     }
 
     /// The approver's word against the last request for the certificate that a Node serves with.

@@ -2,6 +2,7 @@
 //! They are possible causes beside a finding, and decide nothing.
 
 use super::case::Case;
+use super::rows::{Row, row};
 use super::way::Stage;
 use serde::Deserialize;
 use skewguard_cluster::kinds::node_pool::HostedCluster;
@@ -54,7 +55,7 @@ fn range<'a>(ranges: &'a [Range], release: &str) -> Option<&'a Range> {
 
 impl Case<'_> {
     /// Failures that the cluster's release is known for, of machines that stopped here.
-    pub(super) fn release_issues(&self, stage: Stage) -> Vec<String> {
+    pub(super) fn release_issues(&self, stage: Stage) -> Vec<Row> {
         let platform = self.machine.and_then(|machine| machine.source.platform());
         let platform = platform.map_or("none", Platform::id);
         let operators = &self.facts.operators;
@@ -80,10 +81,13 @@ impl Case<'_> {
                 false => of_hosted,
             };
             let Range { from, to } = range(&issue.releases, release?)?;
-            Some(format!(
-                "A possible cause, known of {from} to {to}: {} ({}, {})",
-                issue.what, issue.name, issue.source
-            ))
+            let Issue {
+                name: issue,
+                what,
+                source,
+                ..
+            } = issue;
+            Some(row!(KnownOfReleases from, to, what, issue, source))
         };
         ISSUES.iter().filter(is_own).filter_map(says).collect()
     }

@@ -1,11 +1,11 @@
 //! Machines that a health check or the cluster-autoscaler ends before they can join, again and again (pure).
 
 use super::case::Case;
-use super::cause::Cause;
 use super::deletion::Deletion;
 use super::finding::Finding;
 use super::index::Index;
 use super::moment::span;
+use super::rows::row;
 use super::way::Stage;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::{CLUSTER_API, MACHINE_API};
@@ -70,19 +70,27 @@ impl<'a> Case<'a> {
         let with_node = had_node.count();
         let named = deleted.iter().find_map(|one| one.check);
         let check = self.check_of(machine, named);
-        let begin = loop_words(self.name, machine, &deleted, named, check);
-        let (cause, why, first) = if with_node == deleted.len() {
-            (
-                Cause::HealthCheckLoopWithNodes,
-                ". They had Nodes: their unhealthyConditions are why, and another timeout changes nothing.".to_owned(),
-                Some("Find out what their Nodes had: `oc get events -A --field-selector involvedObject.kind=Node`".to_owned()),
-            )
+        let begin = self.loop_words(
+            machine,
+            &deleted,
+            named.or(check.map(|one| &*one.metadata.name)),
+        );
+        let finding = if with_node == deleted.len() {
+            self.with(finding, row!(HealthCheckLoopWithNodes begin))
         } else {
-            let why = self.without_node(check, deleted.len() - with_node, with_node);
-            (Cause::HealthCheckLoop, why, check.map(stop))
+            let after = check.map_or(String::new(), |check| self.startup_timeout(check));
+            let without = count(deleted.len() - with_node, "Machine");
+            let some = if with_node == 0 {
+                String::new()
+            } else {
+                with_node.to_string()
+            };
+            let check = check.map_or(String::new(), |check| check.metadata.full_name());
+            self.with(
+                finding,
+                row!(HealthCheckLoop begin, without, some, after, check),
+            )
         };
-        let sentence = format!("{begin}{why} {}", finding.sentence);
-        let finding = finding.retold(Stage::BeingRemade, cause, sentence, first);
         self.told_by(true, finding)
     }
 
@@ -101,19 +109,11 @@ impl<'a> Case<'a> {
             let source = format!("Event {} of {}", event.reason, self.object());
             self.see(source, event.last, &event.message);
         }
-        let sentence = format!(
-            "{} As Events say, a MachineHealthCheck asked for its remediation {}, the last{}: that switches its host off and on, in the middle of a first boot, too.",
-            finding.sentence,
-            count(events.len(), "time"),
-            self.ago(last.last)
-        );
+        let (times, ago) = (count(events.len(), "time"), self.ago(last.last));
         let check = self.covering(machine).filter(|check| check.is_external);
-        let first = check.map(stop);
-        let stage = finding.stage;
-        self.told_by(
-            true,
-            finding.retold(stage, Cause::HostRestarted, sentence, first),
-        )
+        let check = check.map_or(String::new(), |check| check.metadata.full_name());
+        let finding = self.with(finding, row!(HostRestarted times, ago, check));
+        self.told_by(true, finding)
     }
 
     /// The finding, told as a part of the loop in which the cluster-autoscaler gives up the machines of its
@@ -127,13 +127,11 @@ impl<'a> Case<'a> {
         };
         let times = match own.len() {
             1 => String::new(),
-            times => format!(" {times} times"),
+            times => times.to_string(),
         };
         let minutes = last.message.split("within ").nth(1);
         let minutes = minutes.and_then(|rest| rest.split('m').next()?.parse::<u8>().ok());
-        let within = minutes.map_or("in time".to_owned(), |minutes| {
-            format!("within {minutes} minutes")
-        });
+        let minutes = minutes.map_or(String::new(), |minutes| minutes.to_string());
         let removed = events.filter(|event| event.reason == "DeleteUnregistered");
         let removed: Vec<&Event> = removed.collect();
         for event in removed.iter().rev().take(4).rev().chain([last]) {
@@ -142,43 +140,40 @@ impl<'a> Case<'a> {
         }
         let removed = match removed.len() {
             0 => String::new(),
-            all => format!(" Removals of unregistered machines, of this set or others: {all}."),
+            all => all.to_string(),
         };
         let set = machine.owners.first().map_or("", |(_, set)| set);
-        let sentence = format!(
-            "{} comes after Machines of {set} that, as Events say, the cluster-autoscaler gave up{times}, because they had no Node {within}.{removed} {}",
-            self.name, finding.sentence
-        );
-        let first = "To keep machines until the cause is gone, raise spec.maxNodeProvisionTime of the ClusterAutoscaler";
-        let finding = finding.retold(
-            Stage::BeingRemade,
-            Cause::AutoscalerLoop,
-            sentence,
-            Some(first.to_owned()),
-        );
+        let finding = self.with(finding, row!(AutoscalerLoop set, times, minutes, removed));
         self.told_by(true, finding)
     }
 
-    /// Why a health check deleted machines without a Node.
-    fn without_node(&mut self, check: Option<&HealthCheck>, without: usize, with: usize) -> String {
-        let after = check.map_or(String::new(), |check| {
-            let timeout = span(check.startup_timeout);
-            let full_name = check.metadata.full_name();
-            let default = if check.is_default { "none: " } else { "" };
-            self.see(
-                format!("MachineHealthCheck {full_name}, spec.nodeStartupTimeout"),
-                None,
-                format!("{default}{timeout}"),
-            );
-            format!(" after {timeout}")
-        });
-        match with {
-            0 => format!(", because they had no Node{after}."),
-            with => format!(
-                ": {} had no Node{after}, {with} had one and were deleted for their unhealthyConditions.",
-                count(without, "Machine")
-            ),
-        }
+    /// ` after 2 hours`, the time that a health check gives a machine to become a Node.
+    fn startup_timeout(&mut self, check: &HealthCheck) -> String {
+        let timeout = span(check.startup_timeout);
+        let source = format!(
+            "MachineHealthCheck {}, spec.nodeStartupTimeout",
+            check.metadata.full_name()
+        );
+        let default = if check.is_default { "none: " } else { "" };
+        self.see(source, None, format!("{default}{timeout}"));
+        format!(" after {timeout}")
+    }
+
+    /// `worker-7 comes after 4 Machines of worker that MachineHealthCheck workers deleted in 33 minutes`.
+    fn loop_words(
+        &mut self,
+        machine: &Machine,
+        deleted: &[Deletion<'_>],
+        check: Option<&str>,
+    ) -> String {
+        let times = deleted.iter().filter_map(|one| one.at);
+        let within = match (times.clone().min(), times.max()) {
+            (Some(first), Some(last)) if last > first => span(last.since(first)),
+            _ => String::new(),
+        };
+        let (machines, check) = (count(deleted.len(), "Machine"), check.unwrap_or_default());
+        let set = machine.owners.first().map_or("", |(_, set)| set);
+        self.says(row!(ComesAfter machines, set, check, within))
     }
 
     /// The health check that the Events name, else the one that surely looks after the Machine.
@@ -201,7 +196,7 @@ impl<'a> Case<'a> {
     }
 
     /// Says when a health check will delete it.
-    pub(super) fn warned(&self, finding: Finding) -> Finding {
+    pub(super) fn warned(&mut self, finding: Finding) -> Finding {
         let warning = || {
             let machine = self.machine?;
             let check = self.covering(machine)?;
@@ -211,11 +206,7 @@ impl<'a> Case<'a> {
                     true => "has it remediated",
                     false => "deletes it",
                 };
-                format!(
-                    "MachineHealthCheck {} {does} at {at}. To keep it: {}",
-                    check.metadata.name,
-                    keep_command(check)
-                )
+                row!(EndsAt check = check.metadata.name, does, at, command = keep_command(check))
             })
         };
         let is_over = matches!(
@@ -223,7 +214,7 @@ impl<'a> Case<'a> {
             Stage::BeingRemade | Stage::Joined | Stage::NodeNotReady
         );
         match warning().filter(|_| !is_over) {
-            Some(warning) => finding.next(warning),
+            Some(warning) => self.with(finding, warning),
             None => finding,
         }
     }
@@ -242,38 +233,6 @@ fn is_of_set(event: &Event, machine: &Machine) -> bool {
     };
     let group = format!("group {kind}/{}/{name} ", machine.metadata.namespace);
     event.reason == "ScaleUpTimedOut" && event.message.contains(&group)
-}
-
-/// The advice to stop a loop: no command, since Events alone tell of it.
-fn stop(check: &HealthCheck) -> String {
-    format!(
-        "If the log of its controller says so, too, stop the loop until the cause is gone: nodeStartupTimeout of MachineHealthCheck {} as 0 keeps machines without a Node",
-        check.metadata.full_name()
-    )
-}
-
-/// `worker-7 comes after 4 Machines of worker that MachineHealthCheck workers deleted in 33 minutes`.
-fn loop_words(
-    name: &str,
-    machine: &Machine,
-    deleted: &[Deletion<'_>],
-    named: Option<&str>,
-    check: Option<&HealthCheck>,
-) -> String {
-    let times = deleted.iter().filter_map(|one| one.at);
-    let within = match (times.clone().min(), times.max()) {
-        (Some(first), Some(last)) if last > first => format!(" in {}", span(last.since(first))),
-        _ => String::new(),
-    };
-    let by = match named.or(check.map(|check| &*check.metadata.name)) {
-        Some(name) => format!("MachineHealthCheck {name}"),
-        None => "a MachineHealthCheck".to_owned(),
-    };
-    let set = machine.owners.first().map_or("", |(_, set)| set);
-    format!(
-        "{name} comes after {} of {set} that, as Events say, {by} deleted{within}",
-        count(deleted.len(), "Machine")
-    )
 }
 
 /// The command that keeps a health check from deleting machines without a Node.

@@ -5,7 +5,9 @@ use super::cause::Cause;
 use super::ground::Counter;
 use super::way::{At, Stage};
 use crate::forms::shell::word;
+use schemars::Schema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -65,14 +67,13 @@ pub(super) fn when(is: bool) -> &'static str {
 }
 
 impl Row {
-    /// Its name for scripts, where it has one, its words, and the words that tell it from another.
-    pub(super) fn told(self, own: Holes) -> (Option<Cause>, Words, Vec<String>) {
+    /// Its words, and the words of others that tell it from another of its name in place of their holes.
+    pub(super) fn told(self, own: Holes) -> Words {
         let Self(name, mut holes) = self;
         holes.extend(own);
         let mut words = ROWS.get(name).cloned().unwrap_or_default();
-        let cause = words
-            .cause
-            .or_else(|| serde_json::from_value(name.into()).ok());
+        let named = || serde_json::from_value(name.into()).ok();
+        words.cause = words.cause.or_else(named);
         for text in [&mut words.step, &mut words.sentence] {
             *text = fill(text, &holes);
         }
@@ -82,11 +83,8 @@ impl Row {
         }
         let is_key = |hole: &str| words.key.iter().any(|key| key == hole);
         holes.retain(|(hole, _)| is_key(hole));
-        (
-            cause,
-            words,
-            holes.into_iter().map(|(_, value)| value).collect(),
-        )
+        words.key = holes.into_iter().map(|(_, value)| value).collect();
+        words
     }
 }
 
@@ -169,6 +167,53 @@ fn up_to_brace(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// Gives the name of each cause its row's sentence as its description.
+pub(super) fn describe(schema: &mut Schema) {
+    let Some(Value::Array(names)) = schema.remove("enum") else {
+        return;
+    };
+    let about = |name: Value| {
+        let words = name.as_str().and_then(|name| ROWS.get(name));
+        let sentence = words.map_or("", |words| &words.sentence);
+        json!({ "const": name, "description": shown(sentence) })
+    };
+    let variants = names.into_iter().map(about).collect();
+    schema.insert("oneOf".to_owned(), Value::Array(variants));
+}
+
+/// A text with the names of its holes in capitals: three dots are another row's sentence.
+fn shown(text: &str) -> String {
+    let name = |hole: &str| match hole {
+        "told" | "begin" => "...".to_owned(),
+        hole => hole.to_uppercase(),
+    };
+    let holes: Vec<_> = holes_of(text).map(|hole| (hole, name(hole))).collect();
+    let mut spaced = String::new();
+    for c in text.chars() {
+        if c == '{' && spaced.ends_with(|last: char| last.is_alphanumeric() || last == '}') {
+            spaced.push(' ');
+        }
+        spaced.push(c);
+    }
+    let words = fill(&spaced, &holes);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    words
+        .join(" ")
+        .replace(" .", ".")
+        .replace(" ,", ",")
+        .replace("....", "...")
+}
+
+/// The names of the holes of a text.
+fn holes_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split('{').skip(1).filter_map(|part| {
+        let part = part.trim_start_matches(['?', '!']);
+        let (name, _) = part.split_once(['}', ' '])?;
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase());
+        is_name.then_some(name)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,18 +221,6 @@ mod tests {
 
     /// Holes of each row, which the subject fills.
     const OWN: [&str; 5] = ["name", "object", "namespace", "own", "told"];
-
-    /// The names of the holes of a text.
-    fn holes(text: &str) -> BTreeSet<&str> {
-        let parts = text.split('{').skip(1);
-        let names = parts.filter_map(|part| {
-            let part = part.trim_start_matches(['?', '!']);
-            let end = part.find(|c: char| !c.is_ascii_lowercase())?;
-            let is_hole = part[end..].starts_with(['}', ' ']) && end > 0;
-            is_hole.then(|| &part[..end])
-        });
-        names.collect()
-    }
 
     fn texts(words: &Words) -> impl Iterator<Item = &str> {
         let one = [&words.step, &words.sentence].into_iter();
@@ -212,11 +245,10 @@ mod tests {
                 let words = rows
                     .get(name)
                     .unwrap_or_else(|| panic!("{path:?}: no row {name}"));
-                let wanted = texts(words).flat_map(holes);
+                let keys = words.key.iter().map(String::as_str);
+                let wanted = texts(words).flat_map(holes_of).chain(keys);
                 let wanted = wanted.filter(|hole| !OWN.contains(hole));
                 assert_eq!(wanted.collect::<BTreeSet<_>>(), filled, "{path:?}: {name}");
-                let is_known = |hole: &String| filled.contains(&**hole);
-                assert!(words.key.iter().all(is_known), "{name}: {:?}", words.key);
                 told.insert(name.to_owned());
             }
         }
@@ -248,17 +280,20 @@ mod tests {
     }
 
     /// Rows beside which another one with what to do always stands.
-    const FOLLOWED: [&str; 10] = [
-        "NodeNotReady",
+    const FOLLOWED: [&str; 13] = [
         "AuthorityExpired",
-        "PerhapsAuthorityExpired",
-        "UnknownAuthority",
-        "PerhapsUnknownAuthority",
-        "RequestOfOtherName",
-        "RequestPending",
+        "FirstBootRepeats",
         "InstanceNotMadeByState",
         "InstanceNotMadeSilently",
         "MachineFailed",
+        "MayBeInFirstBoot",
+        "NodeNotReady",
+        "NothingSinceConfig",
+        "PerhapsAuthorityExpired",
+        "PerhapsUnknownAuthority",
+        "RequestOfOtherName",
+        "RequestPending",
+        "UnknownAuthority",
     ];
 
     #[test]
@@ -286,6 +321,28 @@ mod tests {
                 assert!(!next.ends_with('.'), "{name}: {next}");
             }
         }
+    }
+
+    #[test]
+    fn the_docs_have_each_row() {
+        let mut page = include_str!("causes.md").to_owned();
+        for (name, words) in ROWS.iter().filter(|(_, words)| words.stage.is_some()) {
+            let own = serde_json::from_value::<Cause>(name.as_str().into()).ok();
+            let cause = words.cause.or(own).unwrap();
+            let next = words.first.iter().chain(&words.next);
+            let next: Vec<String> = next.map(|next| shown(next)).collect();
+            let cell = |text: &str| text.replace('|', r"\|");
+            page += &format!(
+                "| {cause:?} | {} | {} |\n",
+                cell(&shown(&words.sentence)),
+                cell(&next.join("; "))
+            );
+        }
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dev/causes.md");
+        if std::env::var_os("SKEWGUARD_BLESS").is_some() {
+            std::fs::write(path, &page).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), page);
     }
 
     #[test]

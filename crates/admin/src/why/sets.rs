@@ -1,16 +1,13 @@
 //! Sets that want more machines than they have, and were refused them (pure).
 
 use super::case::{Case, Subject};
-use super::cause::Cause;
-use super::failures::{Failure, FailureKind, OTHER};
+use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
-use super::ground::Counter;
 use super::hosted::{is_stopped, says_why};
 use super::hosted_cluster::clusters_without_cloud;
 use super::index::Index;
-use super::way::Stage;
+use super::rows::{row, when};
 use crate::audit::Unread;
-use crate::forms::shell::word;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::MACHINE_API;
 use skewguard_cluster::kinds::machine_set::MachineSet;
@@ -136,15 +133,10 @@ fn refusal<'a>(index: &Index<'a>, kind: &str, set: &'a MachineSet) -> Option<Ref
 impl<'a> Case<'a> {
     /// A set that wants more machines than it has.
     pub(super) fn set_without_machines(&mut self, set: &'a MachineSet) -> Finding {
-        let (name, kind) = (self.name, self.subject.kind());
+        let kind = self.subject.kind();
         let missing = set.wanted() - set.made();
-        let (s, are) = if missing == 1 {
-            ("", "is")
-        } else {
-            ("s", "are")
-        };
-        let begin = format!("{missing} Machine{s} of {kind} {name} {are} not made");
-        let step = "no Machine is made";
+        let are = if missing == 1 { "is" } else { "are" };
+        let missing = format!("{missing} Machine{}", if are == "is" { "" } else { "s" });
         let refusal = refusal(self.index, kind, set);
         let is_event = matches!(refusal, Some(Refusal::Event(_)));
         let (source, at, message, by, tried) = match refusal {
@@ -163,54 +155,28 @@ impl<'a> Case<'a> {
                 String::new(),
             ),
             None => {
-                return self.set_without_word(set, &begin, step);
+                let stale = when(set.is_stale);
+                return match kind {
+                    CONTROL_PLANE => {
+                        self.tell(row!(NoControlPlaneMachineMade missing, kind, are, stale))
+                    }
+                    _ => self.tell(row!(NoMachineMadeSilently missing, kind, are, stale)),
+                };
             }
         };
         self.see(&source, at, &message);
         let failure = Failure::of_platform(None, &message).map(|failure| failure.cause);
         let is_ours = failure == Some(FailureKind::SkewguardRefuses);
-        let (cause, help) = match is_ours {
-            true => (
-                Cause::SkewguardRefuses,
-                format!(
-                    "Set an allowed image in {kind} {name}; which ones: `oc skewguard audit {name}`",
-                    name = word(name)
-                ),
-            ),
-            false => (Cause::NoMachineMade, OTHER.to_owned()),
-        };
         let by = match is_ours && !is_event {
             true => "skewguard's admission policy refuses it",
             false => by,
         };
-        let text = format!("{begin}{tried}: {by}: {}", sentence(&message));
-        let finding = Finding::new(Stage::NoInstance, cause, step, text)
-            .says(&message)
-            .next(help);
-        let finding = finding.proved(self, source, &[Counter::Itself]);
+        let says = sentence(&message);
+        let finding = match is_ours {
+            true => self.tell(row!(SkewguardRefuses missing, kind, are, tried, by, says)),
+            false => self.tell(row!(NoMachineMade missing, kind, are, tried, by, says)),
+        };
+        let finding = finding.sure(self, source);
         self.told_by(is_event, finding)
-    }
-
-    /// A set of which nothing says why it lacks Machines.
-    fn set_without_word(&mut self, set: &MachineSet, begin: &str, step: &str) -> Finding {
-        let (who, log) = match self.subject.kind() {
-            CONTROL_PLANE => (
-                "control-plane-machine-set-operator",
-                "control-plane-machine-set-operator",
-            ),
-            _ => (
-                "machineset-controller",
-                "machine-api-controllers -c machineset-controller",
-            ),
-        };
-        self.unseen(format!("why: the {who}'s log (get pods/log in openshift-machine-api), and Events, which are kept for hours"));
-        let why = match set.is_stale {
-            true => "its controller has not seen its last change yet (status.observedGeneration)",
-            false => "nothing that was read says why",
-        };
-        let text = format!("{begin}, and {why}.");
-        Finding::new(Stage::NoInstance, Cause::NoMachineMade, step, text).next(format!(
-            "Read the {who}'s log: `oc logs -n openshift-machine-api deployment/{log}`"
-        ))
     }
 }
