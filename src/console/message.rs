@@ -184,13 +184,13 @@ fn next(verdict: &Verdict) -> &'static str {
     match verdict.reason {
         Reason::PolicyInvalid => "Correct the policy: oc skewguard policy lint says what is wrong.",
         Reason::LimitUndecided => {
-            "See what is wrong in it: oc skewguard policy lint. If nothing is: a newer skewguard on the node, or a limit without what the node cannot tell."
+            "See oc skewguard policy lint. If nothing is wrong: a newer skewguard on the node, or a limit without what the node cannot tell."
         }
         Reason::NoLimitForTarget => {
             "Give the policy a limit for it, or one without release, pools and when."
         }
         Reason::TargetUnknown => {
-            "Nothing for this node. A limit without release, pools and when needs no target."
+            "Nothing for this node. A limit for any release, pool and node needs no target."
         }
         Reason::BootImageUnknown | Reason::BootImageUndecodable => {
             "Nothing for this node. onUndetermined: Refuse would hold such nodes."
@@ -204,22 +204,21 @@ fn next(verdict: &Verdict) -> &'static str {
 fn help(page: &mut Page, verdict: &Verdict) {
     let fix = fix_of(verdict);
     let caveat = caveat(verdict);
-    let has_caveat = caveat.is_some();
-    let (first, others): (Vec<_>, Vec<_>) =
-        caveat.into_iter().partition(|(label, _)| *label == "First");
-    for (label, text) in first {
-        page.item(label, &text, 1);
-    }
+    let is_first = matches!(caveat, Some(("First", _)));
+    let say = |page: &mut Page, is_now: bool| {
+        if let Some((label, text)) = caveat.as_ref().filter(|_| is_now) {
+            page.item(label, text, 1);
+        }
+    };
+    say(page, is_first);
     page.item("Fix", &fix.what, 1);
     page.item("", &fix.field, 2);
-    for (label, text) in others {
-        page.item(label, &text, 1);
-    }
+    say(page, !is_first);
     let of_cluster = images(verdict.product());
-    match has_caveat {
+    match &caveat {
         _ if !fix.from_cluster => {}
-        true => page.extra("Images", of_cluster),
-        false => page.item("Images", of_cluster, 1),
+        Some(_) => page.extra("Images", of_cluster),
+        None => page.item("Images", of_cluster, 1),
     }
 }
 
