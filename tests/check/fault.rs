@@ -96,6 +96,17 @@ fn what_no_image_can_mend_is_let_in_and_named() {
             json!([{ "pools": null, "minimumOCPVersion": "4.20.0" }]),
             "limits[0] may be the limit for this node: its pools are not understood",
         ),
+        // No other limit is used in place of one whose words a newer agent may know.
+        (
+            &fine,
+            json!([{ "pools": ["!infra"], "deniedVersions": [] }, { "minimumOCPVersion": "4.20.0" }]),
+            "limits[0] may be the limit for this node: its pools are not understood",
+        ),
+        (
+            &fine,
+            json!([{ "when": { "platforms": ["az*"] }, "deniedVersions": [] }, { "minimumOCPVersion": "4.20.0" }]),
+            "limits[0] may be the limit for this node: its when is not understood",
+        ),
         (
             rhcos.path(),
             json!([{ "minimumSCOSVersion": "9" }]),

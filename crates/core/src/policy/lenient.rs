@@ -79,6 +79,14 @@ pub(super) fn field<'a, T>(
     value.map(Some).ok_or_else(|| not_understood(&at))
 }
 
+/// A list of names. A word that can be no name, such as `*` or `!infra`, is one of a newer release.
+pub(super) fn names(at: &Located<'_>) -> Option<Vec<String>> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    let is_name = |name: &String| !name.is_empty() && name.chars().all(is_part);
+    at.read()
+        .filter(|names: &Vec<String>| names.iter().all(is_name))
+}
+
 pub(super) fn missing(field: &str) -> String {
     format!("the required field {field} is missing")
 }

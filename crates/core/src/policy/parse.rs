@@ -5,7 +5,7 @@ use super::fields::{
 };
 use super::json::{Field, Located, Object};
 use super::known_issue;
-use super::lenient::{Warnings, denied_version, missing, object};
+use super::lenient::{Warnings, denied_version, missing, names, object};
 use super::when::when;
 use super::{
     Bound, DeniedVersions, Limit, MAX_LIMITS, Mode, NULL, OnUndetermined, Policy, Setting,
@@ -200,11 +200,7 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Limit {
     };
     warnings.unknown_fields(&limit);
     let release = setting(limit.word("release", limit_release), THEN, warnings);
-    let pools = setting(
-        limit.field("pools", Located::read::<Vec<String>>),
-        THEN,
-        warnings,
-    );
+    let pools = setting(limit.field("pools", names), THEN, warnings);
     let (when, wrong) = limit.get("when").map(|at| when(&at)).unwrap_or_default();
     if let Some(why) = &wrong {
         warnings.add(format!("{why}; {THEN}"));
@@ -225,10 +221,9 @@ fn limit(at: &Located<'_>, warnings: &mut Warnings) -> Limit {
         ("pools", matches!(pools, Some(Err(_))) || is_null("pools")),
         ("when", wrong.is_some() || is_null("when")),
     ];
-    let pools = pools.and_then(Result::ok);
     Limit {
         release: release.and_then(Result::ok),
-        pools: pools.map(|pools| pools.iter().map(|pool| text::printable(pool)).collect()),
+        pools: pools.and_then(Result::ok),
         when,
         unclear: unclear
             .into_iter()

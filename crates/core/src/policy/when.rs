@@ -2,7 +2,7 @@
 
 use super::fields::WHEN;
 use super::json::Located;
-use super::lenient::{field, not_understood, unknown};
+use super::lenient::{field, names, not_understood, unknown};
 use crate::platform::Platform;
 use crate::version::OsFamily;
 
@@ -124,7 +124,7 @@ pub(super) fn when(at: &Located<'_>) -> (When, Option<String>) {
     };
     let mut wrong = unknown(&object);
     let mut when = When::default();
-    let names = |name| field(&object, name, Located::read::<Vec<String>>);
+    let names = |name| field(&object, name, names);
     let mut take = |read: Result<(), String>| {
         if let Err(why) = read {
             wrong.get_or_insert(why);

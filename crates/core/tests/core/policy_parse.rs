@@ -595,7 +595,7 @@ fn hostile_text_never_gets_through_raw() {
         { "release": evil }, evil
     ]);
     let read = read(&policy).unwrap();
-    assert_eq!(read.warnings.len(), 11, "{:#?}", read.warnings);
+    assert_eq!(read.warnings.len(), 12, "{:#?}", read.warnings);
     let everything = format!(
         "{} {:?} {:?} {}",
         read.mode_text,
