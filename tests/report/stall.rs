@@ -173,6 +173,10 @@ fn the_certificate_manager_outweighs_anonymous_answers() {
             "CertificateDenied",
         ),
         (
+            format!("{asks}admission webhook \\\"csr.example.com\\\" denied the request"),
+            "CertificateNotRequested",
+        ),
+        (
             format!("{watch}timed out waiting for the condition"),
             "CertificateNotSigned",
         ),
@@ -630,6 +634,7 @@ fn a_line_that_only_looks_alike_has_no_cause() {
         "mount: /boot: WARNING: source write-protected, mounted read-only.",
         "E1115 cri_stats_provider.go:455] \"Failed to get the info of the filesystem with mountpoint\" err=\"unable to find data in memory cache\" mountpoint=\"/var/lib/containers/storage/overlay-images\"",
         "boot.mount: Directory /boot to mount over is not empty, mounting anyway.",
+        "crio.service: Failed at step EXEC spawning /usr/bin/crio: Exec format error",
     ] {
         let found = Finding::read(line.as_bytes(), Phase::Other).cause;
         assert!(found.is_open(), "{found}: {line}");

@@ -34,6 +34,7 @@ const CONSEQUENCES: [(&str, &[&str]); 4] = [
             "BootstrapRefused",
             "CertificateDenied",
             "CertificateNotIssued",
+            "CertificateNotRequested",
             "CertificateNotSigned",
         ],
     ),
