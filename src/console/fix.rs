@@ -94,8 +94,8 @@ fn hosted_or_installed(platform: Option<Platform>, a: &str) -> Fix {
     let installed = format!("the installer's own image. Else install it anew: {a} {noun}.");
     let (what, field) = match platform {
         Some(Platform::Metal) => (
-            "Hosted cluster: set its InfraEnv's osImageVersion (one of osImages in",
-            format!("the AgentServiceConfig), boot its new ISO. At installation: {installed}"),
+            "Hosted cluster: set its InfraEnv's osImageVersion (one of its",
+            format!("AgentServiceConfig), boot the new ISO. At installation: {installed}"),
         ),
         _ => (
             "Hosted cluster: image or release of its NodePool. At installation:",
@@ -109,13 +109,13 @@ fn hosted_or_installed(platform: Option<Platform>, a: &str) -> Fix {
     }
 }
 
-/// The list of the images of the cluster's own release. OKD's nodes up to 4.15 are made from
+/// The list of images, most often of the cluster's own release. OKD's nodes up to 4.15 are made from
 /// Fedora CoreOS, which its installer knows by name.
-pub(super) fn images(product: Product) -> &'static str {
-    if product.is_okd {
-        "openshift-install coreos print-stream-json, by OKD's installer"
-    } else {
-        "oc get cm coreos-bootimages -n openshift-machine-config-operator -oyaml"
+pub(super) fn images(product: Product, wanted: Wanted) -> &'static str {
+    match wanted {
+        Wanted::Older => "openshift-install coreos print-stream-json of an older release",
+        _ if product.is_okd => "openshift-install coreos print-stream-json, by OKD's installer",
+        _ => "oc get cm coreos-bootimages -n openshift-machine-config-operator -oyaml",
     }
 }
 
@@ -130,7 +130,7 @@ fn perhaps_hosted(platform: Option<Platform>, a: &str, os: &str) -> Fix {
         ),
         (Some(Platform::Metal), _) => (
             format!("Install it again from {a} {os} live ISO or PXE image (Metal3:"),
-            "MachineSet image.url, .checksum; hosted cluster: osImageVersion of its InfraEnv, then its new ISO).",
+            "MachineSet image.url, .checksum; hosted cluster: osImageVersion of its InfraEnv).",
         ),
         _ => (
             format!("Install it again from {a} {os} image: change the template, disk"),
@@ -315,7 +315,7 @@ mod tests {
                             ]
                             .map(|fix| [fix.what, fix.field]),
                         );
-                        lines.push([images(product).to_owned(), String::new()]);
+                        lines.push([images(product, a).to_owned(), String::new()]);
                     }
                 }
             }

@@ -105,7 +105,12 @@ pub(crate) fn kernel_log(verdict: &Verdict) -> String {
 /// sentences for a report.
 pub(crate) fn remedy(verdict: &Verdict) -> String {
     let caveat = caveat(verdict).map(|(label, text)| format!(" {label}: {text}."));
-    sentences(&fix_of(verdict)) + &caveat.unwrap_or_default()
+    let whom = match verdict.fate() {
+        Fate::Held | Fate::NotHeld => "",
+        _ => "For new machines (keep this one if it joins): ",
+    };
+    let fix = sentences(&fix_of(verdict));
+    format!("{whom}{fix}{}", caveat.unwrap_or_default())
 }
 
 /// The boot image, and how to get a newer one, for the note about the first boot.
@@ -184,7 +189,7 @@ fn next(verdict: &Verdict) -> &'static str {
     match verdict.reason {
         Reason::PolicyInvalid => "Correct the policy: oc skewguard policy lint says what is wrong.",
         Reason::LimitUndecided => {
-            "See oc skewguard policy lint. If nothing is wrong: a newer skewguard on the node, or a limit without what the node cannot tell."
+            "See oc skewguard policy lint. Else: a newer skewguard, or a limit without what the node cannot tell."
         }
         Reason::NoLimitForTarget => {
             "Give the policy a limit for it, or one without release, pools and when."
@@ -214,7 +219,7 @@ fn help(page: &mut Page, verdict: &Verdict) {
     page.item("Fix", &fix.what, 1);
     page.item("", &fix.field, 2);
     say(page, !is_first);
-    let of_cluster = images(verdict.product());
+    let of_cluster = images(verdict.product(), verdict.wanted());
     match &caveat {
         _ if !fix.from_cluster => {}
         Some(_) => page.extra("Images", of_cluster),

@@ -88,7 +88,8 @@ const UNCHECKED: ConsoleWords = ConsoleWords {
     log: "node let in unchecked",
 };
 
-const MAY_BE: &str = "If its OS update hangs or it does not join, this may be the cause.";
+const MAY_BE: &str =
+    "If it joins, keep it; the fix is for new ones. If not, this may be the cause.";
 
 const HOLD: &str = "hold back the OS rebase and the kubelet";
 const GO_ON: &str = "the boot goes on";
