@@ -37,6 +37,7 @@ mod samples;
 mod sarif;
 mod secrets;
 pub(crate) mod served;
+mod silent_files;
 mod since;
 mod strangers;
 mod streams;

@@ -56,7 +56,7 @@ const MAX_BEHIND: u64 = 16 << 20;
 /// Tells whether a name in a folder or archive is that of something that may have objects: text, or text
 /// and archives however they are packed. Logs are not.
 pub fn may_have_objects(path: &Path) -> bool {
-    const TEXT: [&str; 3] = [".json", ".yaml", ".yml"];
+    const TEXT: [&str; 5] = [".json", ".yaml", ".yml", ".jsonl", ".ndjson"];
     const PACKED: [&str; 4] = [".gz", ".xz", ".zst", ".bz2"];
     const ARCHIVE: [&str; 6] = [".tar", ".tgz", ".txz", ".tzst", ".tbz2", ".zip"];
     let Some(name) = path.file_name() else {

@@ -84,7 +84,9 @@ pub fn add_page(all: &mut Cluster, json: &str, of: Option<(&str, &str)>) -> Resu
     let Some(items) = items else {
         // An API server has null for an empty list of metadata alone.
         let is_list = kind.as_str().is_some_and(|kind| kind.ends_with("List"));
-        if of.is_none() || !is_list {
+        if kind == "List" {
+            return Err(WITHOUT_ITEMS.to_owned());
+        } else if of.is_none() || !is_list {
             let object = serde_json::from_str(json).map_err(no_json)?;
             add(all, of, ("", ""), &object)?;
         }
@@ -99,6 +101,9 @@ pub fn add_page(all: &mut Cluster, json: &str, of: Option<(&str, &str)>) -> Resu
     let mut items = items.map(|item| serde_json::from_str(item.get()).map_err(no_json));
     add_list(all, of, &Value::from_iter(head), &mut items)
 }
+
+/// What is said of a file whose list was cut.
+const WITHOUT_ITEMS: &str = "is a List without items: `oc get -o json` prints what is read";
 
 /// Adds the items of a list, and gives back the token of the next page. A `MachineSetList` as the API server sends
 /// it has items without `apiVersion` and kind.
@@ -171,6 +176,7 @@ fn add_document(all: &mut Cluster, mut document: Value, ends_line: bool) -> Resu
     }
     let head: Head = lenient::known(&document);
     match (head.kind.0.as_str(), head.name) {
+        ("List", _) => return Err(WITHOUT_ITEMS.to_owned()),
         ("", name) if document.get("kind").is_none_or(Value::is_null) => {
             if name.is_empty() {
                 return Err(no_yaml("has no kind"));

@@ -4,6 +4,7 @@
 use super::archive::{is_unnamed, may_have_objects};
 use super::yaml_list::{self, Piece};
 use crate::kinds::file_names::{is_in_path, is_name_of_one, kind_of_file};
+use crate::kinds::kind_table::{KINDS, is_name_of_set};
 use serde::de::IgnoredAny;
 use std::fs;
 use std::io::Error;
@@ -102,9 +103,24 @@ pub fn is_of_interest(path: &Path, text: &str, also: &dyn Fn(&str) -> bool) -> b
         return true;
     }
     is_in_path(&path.to_string_lossy())
+        || is_plural(path) && text.trim().is_empty()
         || has_objects(text, also)
+        || carries_set(text)
         || Head::of(text).is_some_and(|head| head.is_bare() && head.is_object())
         || yaml_list::documents(text).into_iter().any(is_bare_object)
+}
+
+/// Tells whether a file is called as a resource is that is read: an empty one is what a command leaves that failed.
+fn is_plural(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    stem.is_some_and(|stem| KINDS.iter().any(|kind| kind.plural == stem))
+}
+
+/// Tells whether a text in YAML has a set within an object of another kind, such as the values of a chart.
+fn carries_set(text: &str) -> bool {
+    let mut lines = text.lines().map(|line| line.trim_start_matches([' ', '-']));
+    lines.clone().any(|line| line == "template:")
+        && lines.any(|line| line.strip_prefix("kind: ").is_some_and(is_name_of_set))
 }
 
 /// Tells whether a document in YAML looks like an object of a cluster that says no kind.
@@ -170,7 +186,7 @@ fn names_one(behind: &str, also: &dyn Fn(&str) -> bool) -> bool {
     let value = behind.trim_start_matches(['"', ':', ' ']);
     let word = value.split(|c: char| !c.is_ascii_alphanumeric()).next();
     let kind = word.map(|word| word.strip_suffix("List").unwrap_or(word));
-    kind.is_some_and(|kind| is_name_of_one(kind) || also(kind))
+    kind.is_some_and(|kind| is_name_of_one(kind) || kind == "Status" || also(kind))
 }
 
 #[cfg(test)]

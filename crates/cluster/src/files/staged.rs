@@ -91,12 +91,11 @@ impl Staged {
             }
         }
         // What two files say otherwise of a set is unknown, whichever was read first.
-        if is_set && new.version.is_none() && old.version.is_none() {
+        if is_set && new.version == old.version && is_undecided(old, &new) {
             let mut object = object.clone();
             object.as_object_mut().map(|fields| fields.remove("spec"));
             old.json = object.to_string();
-        }
-        if new.version > old.version {
+        } else if new.version > old.version {
             *old = new;
         }
         false
@@ -110,13 +109,23 @@ fn conflict(old: &Staging, new: &Staging, is_set: bool) -> Option<&'static str> 
         Some(
             "was read twice, with different uids: it was made anew, or is another cluster's; audit each gather by itself",
         )
-    } else if old.version.is_none() && new.version.is_none() && old.json != new.json {
+    } else if old.version.is_none() && new.version.is_none() || is_set && is_undecided(old, new) {
         Some(
             "was read twice, and differs; without metadata.resourceVersion it is not known which is newer: audit each gather by itself",
         )
     } else {
         None
     }
+}
+
+/// Tells whether two objects of one name ask for different things, and it is not known which is newer.
+fn is_undecided(old: &Staging, new: &Staging) -> bool {
+    let is_ordered = old.version.is_some() && new.version.is_some() && old.version != new.version;
+    let spec = |one: &Staging| {
+        let object = serde_json::from_str::<Value>(&one.json).ok()?;
+        object.get("spec").cloned()
+    };
+    !is_ordered && spec(old) != spec(new)
 }
 
 /// The object without what is large and says nothing to the audit: who manages which field says who

@@ -60,9 +60,10 @@ pub fn is_name_of_set(kind: &str) -> bool {
 }
 
 /// Tells whether a kind that is not understood may make nodes, by its group: one of [`MAKERS`], or
-/// one of a provider of Karpenter's (`karpenter.azure.com`).
+/// one of a provider of Karpenter's (`karpenter.azure.com`). A MachineSet may, whatever its group is.
 pub fn is_unknown_maker(group: &str, kind: &str) -> bool {
     let is_maker = MAKERS.contains(&group) || group.starts_with("karpenter.");
+    let is_maker = is_maker || matches!(kind, "MachineSet" | "ControlPlaneMachineSet");
     is_maker && row(group, kind).is_none()
 }
 

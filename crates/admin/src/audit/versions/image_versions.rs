@@ -422,11 +422,13 @@ impl<'a> Lookup<'a> {
     /// The stream metadata of other releases, as a person named it.
     fn by_streams(&self, image: &Image) -> Option<KnownVersion> {
         let value = image.value.as_deref()?;
-        let (file, own) = self
-            .objects
-            .streams
-            .iter()
-            .find(|(_, own)| own.is_named_by(value) && own.fits(image))?;
+        let named = |(_, own): &&(String, OwnImage)| own.is_named_by(value) && own.fits(image);
+        let mut all = self.objects.streams.iter().filter(named);
+        let (file, own) = all.next()?;
+        // Files that contradict each other say nothing.
+        if all.any(|(_, other)| other.version() != own.version()) {
+            return None;
+        }
         Some(KnownVersion::new(
             own.version(),
             KnownBy::StreamMetadata,
