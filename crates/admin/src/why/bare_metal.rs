@@ -24,8 +24,7 @@ impl Case<'_> {
             }
             let full_name = host.metadata.full_name();
             let words = words(host);
-            let source = format!("BareMetalHost {full_name}, status");
-            self.see(source, host.since().or(host.updated), &words);
+            self.see_host(host, "status", host.since().or(host.updated), &words);
             said.push(format!("host {full_name} is {words}"));
         }
         let more = said.len().saturating_sub(3);
@@ -66,48 +65,48 @@ impl Case<'_> {
 
     pub(super) fn host_instance(&mut self, host: &Host) -> Result<String, Finding> {
         let full_name = host.metadata.full_name();
-        let mut source = format!("BareMetalHost {full_name}, status.provisioning.state");
-        self.see(&source, host.since().or(host.updated), &host.state);
+        let mut field = "status.provisioning.state";
+        self.see_host(host, field, host.since().or(host.updated), &host.state);
         let kind = host.error_type.as_deref();
         let message = host
             .error_message
             .as_deref()
             .filter(|text| !text.is_empty());
         let error = kind.or(message.map(|_| "an error")).map(|kind| {
-            let of_error = format!("BareMetalHost {full_name}, status.errorMessage");
             let said: Vec<&str> = host
                 .error_type
                 .as_deref()
                 .into_iter()
                 .chain(message)
                 .collect();
-            self.see(&of_error, None, said.join(": "));
-            (of_error, kind, message.unwrap_or("it does not say which."))
+            self.see_host(host, ERROR, None, said.join(": "));
+            (kind, message.unwrap_or("it does not say which."))
         });
         let is_installed =
             host.is_external || matches!(&*host.state, "provisioned" | "externally provisioned");
         let finding = match error {
             // An error of one that is installed is about its management.
-            Some((of_error, kind, message)) if !is_installed => {
-                source = of_error;
+            Some((kind, message)) if !is_installed => {
+                field = ERROR;
                 let failure = Failure::of_platform(Some(Platform::Metal), message);
                 let row = row!(HostFails host = full_name, kind, says = sentence(message), help = failure.map_or(OTHER, |failure| &failure.next), again = when(failure.is_none_or(|failure| !failure.over)));
                 self.tell(row).because(failure)
             }
             _ if !is_installed => self.not_installed(host),
-            _ if host.is_on == Some(false) => return Err(self.host_off(host, source)),
+            _ if host.is_on == Some(false) => return Err(self.host_off(host, field)),
             _ => return Ok(format!("host {full_name}, {}", host.state)),
         };
         if finding.words.cause == Some(Cause::HostNotInstalled) && self.is_perhaps_young(host) {
             return Err(finding);
         }
-        Err(finding.sure(self, source))
+        Err(finding.sure(self, format!("BareMetalHost {full_name}, {field}")))
     }
 
-    fn host_off(&mut self, host: &Host, source: String) -> Finding {
-        let finding = self.tell(row!(HostIsOff host = host.metadata.full_name()));
+    fn host_off(&mut self, host: &Host, field: &str) -> Finding {
+        let full_name = host.metadata.full_name();
+        let finding = self.tell(row!(HostIsOff host = full_name));
         let finding = self.beside_silent_node(finding);
-        self.off_proved(finding, source)
+        self.off_proved(finding, format!("BareMetalHost {full_name}, {field}"))
     }
 
     /// Tells if a host without a Machine may be in its state since just now.
@@ -116,6 +115,8 @@ impl Case<'_> {
         self.machine.is_none() && since.is_none_or(|at| self.now.since(at) < YOUNG)
     }
 }
+
+const ERROR: &str = "status.errorMessage";
 
 const YOUNG_HOST: &str = "since when its host is in this state: its status has no such time";
 

@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::moment::{Moment, span};
-use super::report::Evidence;
+use super::report::{About, Evidence};
 use super::way::{At, YOUNG};
 use crate::audit::SetAudit;
 use skewguard_cluster::cluster::Cluster;
@@ -236,10 +236,41 @@ impl<'a> Case<'a> {
         at: Option<Moment>,
         text: impl Into<String>,
     ) {
+        self.see_about(None, source, at, text);
+    }
+
+    /// Puts a certificate request into the evidence.
+    pub(super) fn see_csr(&mut self, request: &CertificateRequest, text: impl Into<String>) {
+        let about = About::Request(request.metadata.name.clone());
+        let made = request.metadata.created;
+        self.see_about(Some(about), request.source(), made, text);
+    }
+
+    /// Puts a field of a host into the evidence.
+    pub(super) fn see_host(
+        &mut self,
+        host: &Host,
+        field: &str,
+        at: Option<Moment>,
+        text: impl Into<String>,
+    ) {
+        let name = host.metadata.full_name();
+        let source = format!("BareMetalHost {name}, {field}");
+        self.see_about(Some(About::Host(name)), source, at, text);
+    }
+
+    fn see_about(
+        &mut self,
+        about: Option<About>,
+        source: impl Into<String>,
+        at: Option<Moment>,
+        text: impl Into<String>,
+    ) {
         let evidence = Evidence {
             source: source.into(),
             time: at.map(Moment::text),
             text: text.into(),
+            about,
         };
         if !self.evidence.contains(&evidence) && self.evidence.len() < 30 {
             self.evidence.push(evidence);

@@ -6,7 +6,7 @@ use super::ground::Counter;
 use super::index::Index;
 use super::log_report::log_report;
 use super::moment::Moment;
-use super::report::{Explanation, WhyReport};
+use super::report::{About, Explanation, WhyReport};
 use super::request_step::{Asked, STILL_ASKS};
 use super::sets::{machines_not_read, sets_without_machines};
 use super::subjects::{Subjects, all_named, failing_hosts, of_age, strangers, waiting};
@@ -142,6 +142,7 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
         steps: finding.steps(&case.known),
         sentence: finding.words.sentence,
         next: finding.words.next,
+        names_request: finding.words.request,
         evidence: case.evidence,
         unseen,
     }
@@ -267,18 +268,16 @@ fn of_logs(case: &mut Case<'_>, asked: Asked) -> Finding {
 impl Explanation {
     /// The certificate requests in its evidence.
     pub(crate) fn requests(&self) -> impl Iterator<Item = &str> {
-        let sources = self.evidence.iter().map(|evidence| &evidence.source);
-        sources.filter_map(|source| source.strip_prefix("CertificateSigningRequest "))
+        self.evidence.iter().filter_map(|one| match &one.about {
+            Some(About::Request(name)) => Some(&**name),
+            _ => None,
+        })
     }
 
     /// Tells if a BareMetalHost is in its evidence.
     fn names_host(&self, full_name: &str) -> bool {
-        let mut sources = self.evidence.iter().map(|evidence| &evidence.source);
-        let names = |source: &String| {
-            let rest = source.strip_prefix("BareMetalHost ");
-            rest.and_then(|rest| rest.split_once(", "))
-                .is_some_and(|(name, _)| name == full_name)
-        };
-        sources.any(names)
+        let is_it = |about: &About| matches!(about, About::Host(name) if name == full_name);
+        let mut all = self.evidence.iter();
+        all.any(|one| one.about.as_ref().is_some_and(is_it))
     }
 }

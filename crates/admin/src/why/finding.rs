@@ -114,6 +114,7 @@ impl Case<'_> {
         beside.first.append(&mut beside.next);
         words.next = beside.first;
         words.doubt |= beside.doubt;
+        words.request |= beside.request;
         finding.remarks.extend(beside.cause);
         finding.stage = beside.stage.unwrap_or(finding.stage);
         finding

@@ -6,9 +6,10 @@ use super::ground::Counter;
 use super::ignition_specs::{images_of_agent, of_agent};
 use super::request_step::Seen;
 use super::rows::{row, when};
-use super::way::YOUNG;
+use super::way::{At, YOUNG};
 use skewguard_cluster::kinds::groups::MCO_NAMESPACE;
 use skewguard_cluster::names::count;
+use skewguard_core::verdict::Outcome;
 
 impl Case<'_> {
     /// It was served, and nothing was seen of it since. That nothing was is no cause: it stays
@@ -48,8 +49,11 @@ impl Case<'_> {
             ));
             return String::new();
         };
+        // One that asked for its config read its user data.
+        let has_asked = self.known.contains_key(&At::Requested);
         let verdict = match &*judged.message {
             "" => String::new(),
+            _ if has_asked && judged.verdict == Outcome::Undetermined => String::new(),
             message => format!(": {message}"),
         };
         self.see(&set, None, format!("boot image {version}{verdict}"));
@@ -75,7 +79,8 @@ impl Case<'_> {
             return self.tell(row!(NoServerReadyNow why));
         }
         let state = self.odd_state().unwrap_or_default();
-        self.tell(row!(NotSeen state, image))
+        let report = when(self.report().is_some());
+        self.tell(row!(NotSeen state, report, image))
     }
 
     /// That no pod of the machine-config-server is ready; each that is not goes into the evidence.

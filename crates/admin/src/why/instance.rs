@@ -128,7 +128,7 @@ impl Case<'_> {
         let missing = when(self.missing_addresses().is_some());
         let request = self.own_requests().pop().filter(|last| last.is_pending());
         if let Some(last) = request {
-            self.see(last.source(), last.metadata.created, "pending");
+            self.see_csr(last, "pending");
         }
         let request = request.map_or("", |last| &*last.metadata.name);
         self.tell(row!(WindowsMachine missing, request))

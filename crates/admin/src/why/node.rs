@@ -28,24 +28,31 @@ impl<'a> Case<'a> {
         } else {
             format!("its Node {own}")
         };
-        self.reach(At::Certificate, "");
         let serving = self.serving_requests(node);
         let names_it =
             |machine: &Machine| machine.node.as_ref() == Some(own) || machine.is_registered_claim();
         let has_status = self.machine.is_none_or(Machine::has_status);
         let is_linked = !has_status || self.machine.is_none_or(names_it);
+        let is_its = is_linked && has_status || self.is_surely(node);
+        if is_its {
+            self.reach(At::Certificate, "");
+        }
+        let joined = match is_its {
+            true => "has joined",
+            false => "may have joined",
+        };
+        let which = [joined, &*which];
         let again = self.asks_again(node);
-        let is_of_another = again.is_some_and(|request| request.is_first);
-        let is_own = (is_linked && has_status || self.is_surely(node)) && !is_of_another;
+        let is_own = is_its && again.is_none_or(|request| !request.is_first);
         let not_ready = node.ready.as_ref().filter(|ready| !ready.is_true());
         let (finding, proof) = match not_ready {
             Some(ready) => {
-                let finding = self.not_ready(node, ready, &which);
+                let finding = self.not_ready(node, ready, which);
                 (finding, format!("{source}, condition Ready"))
             }
-            None if node.is_uninitialized() => (self.not_initialized(node, &which), source),
-            None if !is_linked => (self.not_linked(node, &which), source),
-            None => (self.joined(node, &which, serving), source),
+            None if node.is_uninitialized() => (self.not_initialized(node, which), source),
+            None if !is_linked => (self.not_linked(node, which), source),
+            None => (self.joined(node, which, serving), source),
         };
         let is_read = finding.stage != Stage::Joined || node.ready.is_some();
         let finding = if is_own && is_read {
@@ -131,7 +138,7 @@ impl<'a> Case<'a> {
             .collect();
         for request in waiting.iter().take(3) {
             let text = format!("for serving, of node {own}, pending");
-            self.see(request.source(), request.metadata.created, text);
+            self.see_csr(request, text);
             self.approver_said(request);
         }
         waiting.len()
@@ -153,14 +160,14 @@ impl<'a> Case<'a> {
         Some(finding.sure(self, source))
     }
 
-    fn joined(&mut self, node: &Node, which: &str, serving: usize) -> Finding {
+    fn joined(&mut self, node: &Node, [joined, which]: [&str; 2], serving: usize) -> Finding {
         let are = if serving == 1 { "is" } else { "are" };
         let count = match serving {
             0 => String::new(),
             serving => count(serving, "request"),
         };
         let (ready, node) = (when(node.ready.is_some()), &node.metadata.name);
-        self.tell(row!(Joined node, which, ready, count, are))
+        self.tell(row!(Joined node, joined, which, ready, count, are))
     }
 
     /// A Node that its Machine still names, and that is gone: the Machine keeps the reference.
@@ -206,11 +213,11 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn not_ready(&mut self, node: &Node, ready: &Condition, which: &str) -> Finding {
+    fn not_ready(&mut self, node: &Node, ready: &Condition, [joined, which]: [&str; 2]) -> Finding {
         let since = self.span_since(ready.since());
         let own = &node.metadata.name;
         let says = sentence(&ready.says());
-        let mut finding = self.tell(row!(NodeNotReady node = own, which, since, says));
+        let mut finding = self.tell(row!(NodeNotReady node = own, joined, which, since, says));
         let state = node.daemon.as_ref().map(|(state, _)| state.as_str());
         if state == Some("Degraded") {
             finding = self.with(finding, row!(DaemonDegraded));
@@ -244,7 +251,7 @@ impl<'a> Case<'a> {
             None => self.own_requests().pop().filter(|last| last.is_pending()),
         }?;
         let text = format!("of node {}, pending", last.node);
-        self.see(last.source(), last.metadata.created, text);
+        self.see_csr(last, text);
         Some(&last.metadata.name)
     }
 
@@ -260,7 +267,7 @@ impl<'a> Case<'a> {
             "the node itself"
         };
         let text = format!("of node {}, by {by}, pending", last.node);
-        self.see(last.source(), last.metadata.created, text);
+        self.see_csr(last, text);
         let why = self.approver_said(last);
         let why = why.map_or(String::new(), |why| sentence(&why));
         let waits = self.pending(last, &own);
@@ -274,12 +281,12 @@ impl<'a> Case<'a> {
     }
 
     /// A Node that its cloud controller manager has not looked at: it keeps the taint, and no pod runs on it.
-    fn not_initialized(&mut self, node: &Node, which: &str) -> Finding {
+    fn not_initialized(&mut self, node: &Node, [joined, which]: [&str; 2]) -> Finding {
         let lacks = when(node.provider_id.is_none());
         let node = &node.metadata.name;
         match self.facts.platform == "External" {
-            true => self.tell(row!(NodeNotInitializedOfExternal node, which, lacks)),
-            false => self.tell(row!(NodeNotInitialized node, which, lacks)),
+            true => self.tell(row!(NodeNotInitializedOfExternal node, joined, which, lacks)),
+            false => self.tell(row!(NodeNotInitialized node, joined, which, lacks)),
         }
     }
 
@@ -293,16 +300,12 @@ impl<'a> Case<'a> {
         self.see(self.field("status.addresses"), None, "none");
         let host = self.host.filter(|host| host.addresses.is_empty());
         if let Some(host) = host {
-            let source = format!(
-                "BareMetalHost {}, status.hardware",
-                host.metadata.full_name()
-            );
-            self.see(source, None, "none");
+            self.see_host(host, "status.hardware", None, "none");
         }
         Some(host)
     }
 
-    fn not_linked(&mut self, node: &Node, which: &str) -> Finding {
+    fn not_linked(&mut self, node: &Node, [joined, which]: [&str; 2]) -> Finding {
         let own = self
             .machine
             .and_then(|machine| machine.provider_id.as_ref());
@@ -311,7 +314,9 @@ impl<'a> Case<'a> {
         let name = &node.metadata.name;
         match self.missing_addresses().filter(|_| !differ) {
             None => {}
-            Some(None) => return self.tell(row!(NotLinkedWithoutAddresses node = name, which)),
+            Some(None) => {
+                return self.tell(row!(NotLinkedWithoutAddresses node = name, joined, which));
+            }
             Some(Some(host)) => {
                 let Metadata {
                     namespace: space,
@@ -319,7 +324,8 @@ impl<'a> Case<'a> {
                     ..
                 } = &host.metadata;
                 let host = host.metadata.full_name();
-                return self.tell(row!(NotLinkedNotInspected node = name, which, host, space, of));
+                return self
+                    .tell(row!(NotLinkedNotInspected node = name, joined, which, host, space, of));
             }
         }
         let why = match (own, &node.provider_id) {
@@ -336,9 +342,13 @@ impl<'a> Case<'a> {
         };
         self.see(self.field("status.nodeRef"), None, format!("none; {why}"));
         match self.machine.map(|machine| machine.group) {
-            Some(CLUSTER_API) => self.tell(row!(NodeNotLinkedOfClusterApi node = name, which, why)),
-            Some(KARPENTER) => self.tell(row!(NodeNotLinkedOfKarpenter node = name, which, why)),
-            _ => self.tell(row!(NodeNotLinked node = name, which, why)),
+            Some(CLUSTER_API) => {
+                self.tell(row!(NodeNotLinkedOfClusterApi node = name, joined, which, why))
+            }
+            Some(KARPENTER) => {
+                self.tell(row!(NodeNotLinkedOfKarpenter node = name, joined, which, why))
+            }
+            _ => self.tell(row!(NodeNotLinked node = name, joined, which, why)),
         }
     }
 }

@@ -197,7 +197,7 @@ impl<'a> Case<'a> {
         for one in strangers.iter().take(5) {
             let (node, state) = (&one.node, state(one));
             let text = format!("of node {node}, which nobody has as its name, {state}");
-            self.see(one.source(), one.metadata.created, text);
+            self.see_csr(one, text);
         }
     }
 
@@ -228,7 +228,7 @@ impl<'a> Case<'a> {
         let found = self.beside_obstacle(finding, first);
         found.unwrap_or_else(|finding| {
             let finding = self.with(finding, row!(CompareNames));
-            self.advise_approval(finding, first)
+            self.with_approval(finding, first, row!(ApproveFirst id))
         })
     }
 
@@ -245,7 +245,7 @@ impl<'a> Case<'a> {
             None => ", status.certificate is there".to_owned(),
         };
         let text = format!("of node {}, approved{signed}", request.node);
-        self.see(&source, request.metadata.created, text);
+        self.see_csr(request, text);
         if request.is_signed {
             self.reach(At::Certificate, format!("{id} is signed"));
         }
@@ -284,7 +284,7 @@ impl<'a> Case<'a> {
         let (id, source) = (&last.metadata.name, last.source());
         let (node, created) = (&last.node, last.metadata.created);
         if let Some(why) = &last.denied {
-            self.see(&source, created, format!("of node {node}, denied: {why}"));
+            self.see_csr(last, format!("of node {node}, denied: {why}"));
             let (ago, why) = (self.ago(created), sentence(why));
             return self
                 .tell(row!(RequestDenied id, ago, why))
@@ -292,9 +292,9 @@ impl<'a> Case<'a> {
         }
         for request in own.iter().rev().skip(1).take(4).rev() {
             let text = format!("of node {node}, {}", state(request));
-            self.see(request.source(), request.metadata.created, text);
+            self.see_csr(request, text);
         }
-        self.see(&source, created, format!("of node {node}, pending"));
+        self.see_csr(last, format!("of node {node}, pending"));
         let (says, rules, unseen) = match self.why_not_approved(last) {
             Reason::Said(why) => (why, "", None),
             Reason::SaidOfAll(why) => (why, "", Some(OF_ANOTHER.to_owned())),
@@ -314,7 +314,8 @@ impl<'a> Case<'a> {
         }
         finding = self.beside_pending(finding);
         let found = self.beside_obstacle(finding, last);
-        let finding = found.unwrap_or_else(|finding| self.advise_approval(finding, last));
+        let finding = found
+            .unwrap_or_else(|finding| self.with_approval(finding, last, row!(ApproveFirst id)));
         match unseen {
             // Only what the approver says of this request is a proof.
             Some(unseen) => {

@@ -68,6 +68,9 @@ pub(crate) struct Explanation {
     pub(crate) sentence: String,
     /// Things to do.
     pub(crate) next: Vec<String>,
+    /// They name a certificate request.
+    #[serde(skip)]
+    pub(crate) names_request: bool,
     pub(crate) steps: Vec<Step>,
     pub(crate) evidence: Vec<Evidence>,
     /// Things that could not be seen, and by what they could.
@@ -100,6 +103,16 @@ pub(crate) struct Evidence {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
     pub(crate) text: String,
+    /// The object of the source, where others ask for it.
+    #[serde(skip)]
+    pub(crate) about: Option<About>,
+}
+
+/// An object that evidence is about, by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum About {
+    Request(String),
+    Host(String),
 }
 
 /// The logs of the machine-config-server that were read.

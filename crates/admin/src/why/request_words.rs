@@ -348,7 +348,8 @@ impl Case<'_> {
     pub(super) fn about_authority(&mut self, finding: Finding) -> Finding {
         let facts = self.facts;
         let until = facts.own_authorities.until;
-        if until.is_some_and(|until| until < self.now) {
+        if let Some(until) = until.filter(|until| *until < self.now) {
+            self.see(OWN_AUTHORITY, Some(until), EXPIRED);
             return self.with(finding, row!(RenewAuthority));
         }
         let present = if !facts.own_authorities.fingerprints.is_empty() {
@@ -405,11 +406,14 @@ impl Case<'_> {
         let (until, source, whose) = if let Some(until) = of_secret.filter(|at| *at < self.now) {
             (until, self.secret()?, "the CA in its user data")
         } else {
-            let source = "ConfigMap openshift-machine-config-operator/machine-config-server-ca";
             let until = of_server.filter(|at| *at < self.now)?;
-            (until, source.to_owned(), "the machine-config-server's CA")
+            (
+                until,
+                OWN_AUTHORITY.to_owned(),
+                "the machine-config-server's CA",
+            )
         };
-        self.see(source, Some(until), "its last CA expired");
+        self.see(source, Some(until), EXPIRED);
         Some(format!("{whose} expired{}", self.ago(until)))
     }
 
@@ -452,6 +456,11 @@ impl Case<'_> {
         Some(self.tell(row!(UserDataForOtherHost begin, step, host, secret)))
     }
 }
+
+/// The machine-config-server's own CA, as a source.
+const OWN_AUTHORITY: &str = "ConfigMap openshift-machine-config-operator/machine-config-server-ca";
+
+const EXPIRED: &str = "its last CA expired";
 
 /// The HTTP status of a failure, where the client got one.
 fn status(kind: FailureKind) -> String {

@@ -35,6 +35,8 @@ pub(super) struct Words {
     pub(super) claim: bool,
     /// It says two things, and which of them is not known.
     pub(super) doubt: bool,
+    /// What is to be done names a certificate request.
+    pub(super) request: bool,
     /// Holes that tell it from another of the same cause.
     pub(super) key: Vec<String>,
 }

@@ -8,7 +8,7 @@ use super::rows::{Row, row, when};
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::names::{is_localhost, normal};
 use skewguard_cluster::kinds::node::Node;
-use skewguard_cluster::kinds::request::CertificateRequest;
+use skewguard_cluster::kinds::request::{CertificateRequest, OddPart};
 use std::net::IpAddr;
 
 /// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
@@ -51,7 +51,8 @@ impl Case<'_> {
         self.with_approval(finding, request, row)
     }
 
-    fn with_approval(
+    /// Adds an advice to approve a request, or that none of its name is to be.
+    pub(super) fn with_approval(
         &mut self,
         finding: Finding,
         request: &CertificateRequest,
@@ -61,16 +62,18 @@ impl Case<'_> {
         let all = all.into_iter().flatten().copied();
         let is_like =
             |other: &CertificateRequest| other.is_client == request.is_client && other.is_pending();
-        let odd: Vec<&str> = all
-            .filter(|other| is_like(other) && !other.is_as_a_nodes)
-            .map(|other| &*other.metadata.name)
-            .collect();
-        let odd = match odd.as_slice() {
-            [] if request.is_as_a_nodes => return self.with(finding, row),
-            [] => request.metadata.name.clone(),
-            odd => odd.join(", "),
-        };
-        self.with(finding, row!(ApproveNone odd))
+        let all = all.filter(|other| is_like(other)).chain([request]);
+        let mut odd: Vec<String> = Vec::new();
+        for other in all {
+            if let Some(part) = other.odd {
+                let says = format!("{} {}", other.metadata.name, part_words(part));
+                odd.extend((!odd.contains(&says)).then_some(says));
+            }
+        }
+        match odd.is_empty() {
+            true => self.with(finding, row),
+            false => self.with(finding, row!(ApproveNone odd = odd.join("; "))),
+        }
     }
 
     /// The finding with what speaks against approving a request for the certificate of this node; as an error the
@@ -88,7 +91,7 @@ impl Case<'_> {
             return Ok(self.of_taken_name(finding, request, there));
         }
         let said = self.facts.refusals.get(id);
-        let said = said.filter(|_| request.is_as_a_nodes);
+        let said = said.filter(|_| request.odd.is_none());
         if !said.is_some_and(|(_, said)| said.contains("already exists")) {
             return Err(finding);
         }
@@ -205,6 +208,20 @@ impl Case<'_> {
         let is_before = |at: Moment| at > since && at < first.plus(CLOCKS);
         let requests = requests.filter(|request| request.is_ignition && is_before(request.at));
         requests.map(|request| request.at).max()
+    }
+}
+
+fn part_words(part: OddPart) -> &'static str {
+    match part {
+        OddPart::Name => "has a name that is none of DNS",
+        OddPart::User => "is not of a node's user or its bootstrapper's",
+        OddPart::Unread => "has no groups or usages in what was read",
+        OddPart::Groups => "has groups that no node's request has",
+        OddPart::Usages => "has usages that no node's request has",
+        OddPart::Subject => "has a subject that is no node's",
+        OddPart::AlternativeNames => {
+            "has alternative names, which no node's request as a client has"
+        }
     }
 }
 

@@ -116,25 +116,34 @@ fn a_request_that_is_not_as_a_nodes_is_never_approved() {
         cut["spec"].as_object_mut().unwrap().remove(field);
         cut
     };
-    for odd in [
-        without("groups"),
-        without("usages"),
-        request("csr-b", NODE, builder, at),
-        request_with(
-            "csr-b",
-            NODE,
-            BOOTSTRAPPER,
-            at,
-            Some((10, "system:masters")),
+    let means = |field: &str, value: &str| {
+        let mut odd = request("csr-b", NODE, BOOTSTRAPPER, at);
+        odd["spec"][field]
+            .as_array_mut()
+            .unwrap()
+            .push(value.into());
+        odd
+    };
+    let subject = |change| request_with("csr-b", NODE, BOOTSTRAPPER, at, Some(change));
+    for (odd, says) in [
+        (without("groups"), "no groups or usages in what was read"),
+        (without("usages"), "no groups or usages in what was read"),
+        (request("csr-b", NODE, builder, at), "not of a node's user"),
+        (means("groups", "system:masters"), "groups that no node's"),
+        (means("usages", "code signing"), "usages that no node's"),
+        (
+            subject((10, "system:masters")),
+            "a subject that is no node's",
         ),
-        request_with("csr-b", NODE, BOOTSTRAPPER, at, Some((3, "system:admin"))),
+        (subject((3, "system:admin")), "a subject that is no node's"),
     ] {
-        for all in [vec![odd.clone()], vec![own.clone(), odd]] {
+        for all in [vec![odd.clone()], vec![own.clone(), odd.clone()]] {
             let report = gather("no-certificate", &all, "quiet").json();
-            assert!(!next(&report).contains("certificate approve"), "{report:#}");
+            let next = next(&report);
+            assert!(!next.contains("certificate approve"), "{report:#}");
             assert!(
-                next(&report).contains("csr-b has another name, user"),
-                "{report:#}"
+                next.contains("Approve no request of this name: csr-b ") && next.contains(says),
+                "{says}: {report:#}"
             );
         }
     }

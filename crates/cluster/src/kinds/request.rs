@@ -37,16 +37,29 @@ pub struct CertificateRequest {
     pub is_client: bool,
     /// The machine's first request; a Node asks under its own name.
     pub is_first: bool,
-    /// Its user, groups, usages, organization and common name are those of a node's request: of a first one the
-    /// bootstrapper, else the node itself. Its own name and the node's are names of DNS: whoever asks
-    /// chooses them, and the API server takes any for a request.
-    pub is_as_a_nodes: bool,
+    /// The part of it that no node's request has: of a first one the bootstrapper asks, else the node itself. Names are
+    /// names of DNS: whoever asks chooses them, and the API server takes any for a request.
+    pub odd: Option<OddPart>,
     pub is_approved: bool,
     pub is_signed: bool,
     /// Dates of the certificate, where it is there.
     pub dates: Option<Validity>,
     /// The reason of a denial or a failure.
     pub denied: Option<String>,
+}
+
+/// The part of a request that differs from a node's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OddPart {
+    Name,
+    User,
+    /// Groups or usages were not read: the API server writes both.
+    Unread,
+    Groups,
+    Usages,
+    /// Organization or common name.
+    Subject,
+    AlternativeNames,
 }
 
 /// A request as the API has it.
@@ -69,13 +82,12 @@ pub struct RequestObject {
     conditions: Vec<Condition>,
 }
 
-/// Tells if groups and usages are those of a node's request. The API server writes both: where one has none these
-/// were not read, and say nothing.
-fn is_made_alike(
+/// The odd one of groups and usages: where one has none these were not read, and say nothing.
+fn odd_means(
     (is_client, is_first): (bool, bool),
     groups: &[String],
     usages: &[String],
-) -> bool {
+) -> Option<OddPart> {
     let own = if is_first { BOOTSTRAPPERS } else { NODES };
     let usage = if is_client {
         "client auth"
@@ -83,9 +95,14 @@ fn is_made_alike(
         "server auth"
     };
     let is_usage = |own: &str| own == usage || USAGES.contains(&own);
-    let is_whole = !groups.is_empty() && !usages.is_empty();
-    let are_groups = groups.iter().all(|group| own.contains(&&**group));
-    is_whole && are_groups && usages.iter().all(|own| is_usage(own))
+    if groups.is_empty() || usages.is_empty() {
+        Some(OddPart::Unread)
+    } else if !groups.iter().all(|group| own.contains(&&**group)) {
+        Some(OddPart::Groups)
+    } else {
+        let are_own = usages.iter().all(|own| is_usage(own));
+        (!are_own).then_some(OddPart::Usages)
+    }
 }
 
 impl CertificateRequest {
@@ -113,17 +130,24 @@ impl CertificateRequest {
         let is_own = own.as_ref().map_or(username == BOOTSTRAPPER, |own| {
             subject.node.as_ref() == Some(own)
         });
+        let is_stranger = own.is_none();
         let node = own.or(subject.node);
         let is_named = is_dns_name(&metadata.name, MAX_NAME)
             && node
                 .as_deref()
                 .is_some_and(|node| is_dns_name(node, MAX_NAME));
-        // A client's has no alternative names.
-        let is_a_nodes = subject.is_a_nodes && !(is_client && subject.has_other_names);
-        let is_as_a_nodes = is_a_nodes
-            && is_own
-            && is_named
-            && is_made_alike((is_client, is_first), &groups, &usages);
+        let odd = if !is_own && is_stranger {
+            Some(OddPart::User)
+        } else if !is_own || !subject.is_a_nodes {
+            Some(OddPart::Subject)
+        } else if !is_named {
+            Some(OddPart::Name)
+        } else if is_client && subject.has_other_names {
+            // A client's has no alternative names.
+            Some(OddPart::AlternativeNames)
+        } else {
+            odd_means((is_client, is_first), &groups, &usages)
+        };
         let denied = condition(&conditions, "Denied").or_else(|| condition(&conditions, "Failed"));
         let certificate = object.certificate.map(|Raw(text)| text);
         (!metadata.name.is_empty()).then(|| Self {
@@ -131,7 +155,7 @@ impl CertificateRequest {
             node: normal(&node.unwrap_or_default()),
             is_client,
             is_first,
-            is_as_a_nodes,
+            odd,
             // A signer, which alone says that it failed, takes approved ones.
             is_approved: ["Approved", "Failed"]
                 .iter()

@@ -56,13 +56,11 @@ impl Group<'_> {
     /// What to do with its first one, and the others' requests where it names one.
     pub(super) fn next(&self) -> Vec<String> {
         let mut next = self.first.next.clone();
-        let is_named = |request: &str| next.iter().any(|next| next.contains(request));
-        let is_about_requests = self.first.requests().any(is_named);
         let others = self.others.iter();
         let request =
             |other: &&Explanation| Some(format!("{} of {}", other.requests().last()?, other.name));
         let others: Vec<String> = others.filter_map(request).collect();
-        if is_about_requests && !others.is_empty() {
+        if self.first.names_request && !others.is_empty() {
             let names = first_of(others.iter().map(String::as_str), REQUESTS, others.len());
             next.push(format!("The others' requests: {names}"));
         }
