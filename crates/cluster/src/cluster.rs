@@ -147,6 +147,8 @@ pub struct Cluster {
     pub vsphere: Option<VSphere>,
     /// The Infrastructure `cluster` was read.
     pub has_infrastructure: bool,
+    /// It says whether the cluster is hosted, as each does since 4.8.
+    pub has_topology: bool,
     /// Of AWS.
     pub region: Option<String>,
     /// Azure Stack Hub, whose images the cluster never keeps up to date.

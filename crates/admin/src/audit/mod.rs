@@ -78,8 +78,7 @@ pub(crate) fn audit(
     } = rows(&lookup, policy_input, question);
     sets.sort_by(|a, b| a.rank().cmp(&b.rank()));
     let unread = all_unread(&lookup, unread);
-    let hides = |unread: &Unread| unread.hides_sets || unread.makes_nodes;
-    let is_whole = lookup.has_nodes() && !lacks_machines && !unread.iter().any(hides);
+    let is_whole = lookup.has_nodes() && !lacks_machines && !hides_any(&unread);
     let (oldest, cluster) = oldest_and_cluster(objects, users, is_whole);
     let version = |oldest: &Oldest| ImageVersion::parse(&oldest.boot_image.version);
     let image = oldest.as_ref().map(version);
@@ -129,6 +128,12 @@ fn all_unread(lookup: &Lookup<'_>, mut unread: Vec<Unread>) -> Vec<Unread> {
     let missing = missing::missing(lookup).into_iter();
     unread.extend(missing.take(MAX_NOT_UNDERSTOOD));
     unread
+}
+
+/// Tells whether sets may be missing, or are not understood.
+fn hides_any(unread: &[Unread]) -> bool {
+    let mut all = unread.iter();
+    all.any(|unread| unread.hides_sets || unread.makes_nodes)
 }
 
 /// The release that sets are judged for.
@@ -300,10 +305,12 @@ fn left_out(lookup: &Lookup<'_>) -> Vec<String> {
     let objects = lookup.objects;
     let sets = objects.windows_sets.iter();
     let sets = sets.filter(|set| lookup.is_of_windows(set)).count();
+    let pools = objects.node_pools.iter();
+    let pools = pools.filter(|pool| lookup.is_pool_of_windows(pool));
     let nodes = |is: fn(&&Node) -> bool| objects.other_nodes.iter().filter(is).count();
     let counts = [
         (
-            sets + (objects.node_pools.iter().filter(|pool| pool.is_windows)).count(),
+            sets + pools.count(),
             [
                 "set of Windows machines is left out: it has no boot image of the cluster's",
                 "sets of Windows machines are left out: they have no boot image of the cluster's",

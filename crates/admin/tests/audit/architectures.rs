@@ -88,9 +88,9 @@ fn an_instance_type_says_the_architecture_and_else_the_image() {
 #[test]
 fn an_image_of_arm_is_not_replaced_by_one_of_x86() {
     let gcp = |machine: &str, image: &str| {
-        let image = format!("projects/rhcos-cloud/global/images/{image}");
+        let image = format!("projects/own/global/images/{image}");
         set(
-            &json!({ "kind": "GCPMachineProviderSpec", "machineType": machine,
+            &json!({ "kind": "GCPMachineProviderSpec", "machineType": machine, "projectID": "own",
             "disks": [{ "boot": true, "image": image }] }),
         )
     };

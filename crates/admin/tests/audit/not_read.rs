@@ -234,7 +234,7 @@ fn two_boot_disks_name_no_image() {
     let disks = json!([disk(new), disk("projects/own/global/images/old")]);
     let spec = json!({ "kind": "GCPMachineProviderSpec", "disks": disks });
     let (found, exit) = of(&[machine_set("a", &spec)]);
-    let said = "the version is unknown: the field of its image is no text, or there are two";
+    let said = "the version is unknown: the field of its image is no text, names it by half, or there are two";
     assert_eq!(
         (row(&found, "a"), exit),
         (("Undetermined", said), Exit::Unknown)
@@ -253,6 +253,27 @@ fn a_windows_node_pool_is_left_out() {
     let left = "1 set of Windows machines is left out: it has no boot image of the cluster's";
     let warnings = found["warnings"].as_array().unwrap();
     assert!(warnings.contains(&json!(left)), "{found}");
+}
+
+/// One whose image is of CoreOS contradicts itself.
+#[test]
+fn a_windows_node_pool_with_an_image_of_coreos_is_unknown() {
+    let pool = |ami: &str| {
+        let aws = json!({ "instanceType": "m5.large", "imageType": "Windows", "ami": ami });
+        json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool", "metadata": { "name": "p", "namespace": "clusters" },
+            "spec": { "replicas": 1, "platform": { "type": "AWS", "aws": aws }, "release": { "image": "quay.io/openshift-release-dev/ocp-release:4.22.4-x86_64" } },
+            "status": { "version": "4.22.4" } })
+    };
+    let (audit, exit) = of(&[pool("ami-0e3df83cd6630da18")]);
+    let why = "the version is unknown: it is labelled for Windows (machine.openshift.io/os-id, a NodePool's imageType), and its image is one of CoreOS";
+    assert_eq!(row(&audit, "p"), ("Undetermined", why));
+    assert_eq!(exit, Exit::Unknown);
+    let (audit, _) = of(&[pool("ami-0e3df83cd6630da18"), {
+        let mut other = pool("ami-00000000000000001");
+        other["metadata"]["name"] = json!("q");
+        other
+    }]);
+    assert_eq!(audit["sets"].as_array().unwrap().len(), 1);
 }
 
 /// A change of an input: kind and name of the object, and a path in it with its new value; without a value what is
@@ -472,4 +493,94 @@ fn a_set_without_kind_is_named_in_yaml_too() {
     );
     assert!((1..3).contains(&all.len()), "{all:?}");
     assert_eq!(exit, Exit::Failed);
+}
+
+/// Half of what a spec says of its image is no image that was left out, and no name: a Machine's does not count for it.
+#[test]
+fn half_of_a_specs_image_is_not_left_out() {
+    let image = "projects/rhcos-cloud/global/images/rhcos-9-6-20251015-1-gcp-x86-64";
+    let gcp = |disks: Value| json!({ "kind": "GCPMachineProviderSpec", "disks": disks });
+    let azure = |image: Value| json!({ "kind": "AzureMachineProviderSpec", "image": image });
+    let urn = |publisher: &str| json!({ "publisher": publisher, "offer": "aro4", "sku": "aro_417", "version": "417.94.20240701" });
+    for (spec, other) in [
+        (
+            gcp(json!([{ "image": image }])),
+            gcp(json!([{ "boot": true, "image": image }])),
+        ),
+        (
+            gcp(json!([{ "boot": "true", "image": image }])),
+            gcp(json!([{ "boot": true, "image": image }])),
+        ),
+        (azure(json!("x")), azure(urn("azureopenshift"))),
+        (
+            azure(json!({ "type": "MarketplaceNoPlan" })),
+            azure(urn("azureopenshift")),
+        ),
+        (azure(urn("")), azure(urn("azureopenshift"))),
+        (
+            azure(json!({ "version": "417.94.20240701" })),
+            azure(urn("azureopenshift")),
+        ),
+    ] {
+        let mut machine = super::real::joined("w", &other, "417.94.202407010929-0");
+        machine[0]["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let objects = [vec![machine_set("w", &spec)], machine.to_vec()].concat();
+        let (audit, exit) = of(&objects);
+        assert_eq!(
+            (row(&audit, "w").0, exit),
+            ("Undetermined", Exit::Unknown),
+            "{spec}: {audit}"
+        );
+    }
+    // The same of NodePools.
+    for platform in [
+        json!({ "type": "KubeVirt", "kubevirt": { "rootVolume": { "diskImage": {} } } }),
+        json!({ "type": "AWS", "aws": { "ami": 7 } }),
+        json!({ "type": "Azure", "azure": { "image": { "type": "AzureMarketplace", "azureMarketplace": urn("evilcorp") } } }),
+    ] {
+        let pool = json!({ "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool", "metadata": { "name": "p", "namespace": "clusters" },
+            "spec": { "replicas": 1, "platform": platform, "release": { "image": "quay.io/openshift-release-dev/ocp-release:4.22.4-x86_64" } },
+            "status": { "version": "4.22.4" } });
+        let (audit, exit) = of(&[pool]);
+        assert_eq!(
+            (row(&audit, "p").0, exit),
+            ("Undetermined", Exit::Unknown),
+            "{platform}"
+        );
+    }
+}
+
+/// The Cluster API's set of the same name is in charge, and decides.
+#[test]
+fn a_set_whose_master_was_not_read_is_unknown() {
+    for (place, said) in [("status", true), ("spec", true), ("none", false)] {
+        let mut set = machine_set("w", &super::real::aws("ami-0a611e6a24a551a2b"));
+        set[place]["authoritativeAPI"] = json!("ClusterAPI");
+        let (audit, _) = of(&[set]);
+        let says = row(&audit, "w")
+            .1
+            .contains("which is in charge of it, was not read");
+        assert_eq!(says, said, "{place}: {audit}");
+    }
+}
+
+/// What Karpenter's class names by an id counts, whatever its status lists.
+#[test]
+fn an_ami_that_a_class_names_counts_beside_its_status() {
+    let class = json!({ "apiVersion": "karpenter.k8s.aws/v1", "kind": "EC2NodeClass", "metadata": { "name": "default" },
+        "spec": { "amiSelectorTerms": [{ "id": "ami-0e3df83cd6630da18" }, { "id": "ami-0a611e6a24a551a2b" }] },
+        "status": { "amis": [{ "id": "ami-0a611e6a24a551a2b" }] } });
+    let infrastructure = |topology: &str| {
+        json!({ "apiVersion": "config.openshift.io/v1", "kind": "Infrastructure", "metadata": { "name": "cluster" },
+            "status": { "controlPlaneTopology": topology, "platformStatus": { "type": "AWS" } } })
+    };
+    let (audit, _) = of(&[class.clone(), infrastructure("HighlyAvailable")]);
+    assert_eq!(audit["sets"].as_array().unwrap().len(), 2, "{audit}");
+    // On a hosted cluster another object says the release.
+    let (audit, exit) = of(&[class, infrastructure("External")]);
+    let why = "its release is unknown: the OpenshiftEC2NodeClass of its name, which says it, was not read";
+    assert_eq!(
+        (audit["sets"][0]["message"].as_str(), exit),
+        (Some(why), Exit::Unknown)
+    );
 }

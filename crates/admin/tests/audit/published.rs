@@ -305,7 +305,7 @@ fn nodes_do_not_overrule_what_was_published() {
     let provider = json!({ "kind": "VSphereMachineProviderSpec", "template": "rhcos-4.16.36-x86_64-vmware.x86_64.ova" });
     for (label, by) in [
         ("416.94.202410211619-0", "Node"),
-        ("412.86.202301311551-0", "ImageName"),
+        ("412.86.202301311551-0", "Unknown"),
     ] {
         let items = [machine_set("s", &provider), nothing_is_kept()]
             .into_iter()

@@ -122,7 +122,7 @@ fn a_set_labelled_for_windows_is_left_out_unless_its_image_is_of_coreos() {
     assert_eq!(
         row([labelled(EAST)]),
         unknown(
-            "the template's label says Windows (machine.openshift.io/os-id), and its image is one of CoreOS"
+            "it is labelled for Windows (machine.openshift.io/os-id, a NodePool's imageType), and its image is one of CoreOS"
         )
     );
     let other = machine_set("l", &aws(EAST, "us-east-1"));
@@ -142,6 +142,7 @@ fn names_say_a_version_where_red_hat_or_the_owner_gave_them() {
     let name = "rhcos-9-6-20251015-1-gcp-x86-64";
     let foreign =
         "its name is given by another project or publisher, and no node made from it has a label";
+    let nobody = "no image of this name is published, and no node made from it is labelled";
     for (image, expected) in [
         (format!("projects/evil/global/images/{name}"), Some(foreign)),
         (
@@ -153,6 +154,23 @@ fn names_say_a_version_where_red_hat_or_the_owner_gave_them() {
             Some(
                 "a family chooses the image, and does not say which it is now; no node made from it has a label",
             ),
+        ),
+        (
+            format!("projects/rhcos-cloud/global/images/{name}-custom"),
+            Some(nobody),
+        ),
+        (
+            "projects/rhcos-cloud/global/images/rhcos-9-6-20251014-7-gcp-x86-64".to_owned(),
+            Some(nobody),
+        ),
+        (
+            "projects/rhcos-cloud/global/images/rhcos-9-8-20990101-0-gcp-x86-64-custom".to_owned(),
+            Some(nobody),
+        ),
+        // The list of what is published has a last day.
+        (
+            "projects/rhcos-cloud/global/images/rhcos-9-8-20990101-0-gcp-x86-64".to_owned(),
+            None,
         ),
         (format!("projects/rhcos-cloud/global/images/{name}"), None),
         (format!("projects/own/global/images/{name}"), None),
@@ -269,7 +287,8 @@ fn secure_boot_is_read_of_each_platforms_spec() {
         (azure("trustedLaunch", "Disabled"), "Allowed"),
         (nutanix("SecureBoot"), "Refused"),
         (nutanix("UEFI"), "Allowed"),
-        (nutanix(""), "Undetermined"),
+        // Legacy, as the API says of what is left out.
+        (nutanix(""), "Allowed"),
         (shielded, "Refused"),
     ] {
         let mut set = machine_set("w", &spec);

@@ -1,7 +1,7 @@
 //! The image that a spec names (pure), by [`super::platforms`].
 
 use super::fields::{identity, shown, str_at, text_at};
-use super::platforms::audit_row;
+use super::platforms::{AuditRow, URN, audit_row};
 use super::site::Site;
 use crate::platform::Platform;
 use crate::text::KEPT_MAX;
@@ -53,6 +53,7 @@ pub enum WhyNot {
     Filter,
     /// An ARN names the AMI.
     Arn,
+    /// Its field is no text, or names it by half.
     NoText,
     FieldAbsent,
     /// A field of the Cluster API names it that is not read.
@@ -66,6 +67,8 @@ pub enum WhyNot {
     /// The template names none.
     NoImage,
     TemplateUnread,
+    /// The Cluster API's set, which is in charge, was not read.
+    MirrorUnread,
     DomainUnread,
     DomainWithoutTemplate,
     ProvisioningUnread,
@@ -89,7 +92,7 @@ pub enum WhyNot {
 impl WhyNot {
     /// Tells whether the image's name says nothing of it.
     pub fn is_of_name(self) -> bool {
-        matches!(self, Self::Foreign | Self::Family)
+        matches!(self, Self::Foreign | Self::Family | Self::NoText)
     }
 
     /// Tells whether what would say it was not read.
@@ -97,6 +100,7 @@ impl WhyNot {
         matches!(
             self,
             Self::TemplateUnread
+                | Self::MirrorUnread
                 | Self::DomainUnread
                 | Self::ProvisioningUnread
                 | Self::NodeClassUnread
@@ -111,6 +115,15 @@ impl Image {
     pub fn key(&self) -> Option<(Platform, String)> {
         let value = self.value.as_ref().filter(|value| value.len() < KEPT_MAX)?;
         Some((self.platform?, value.clone()))
+    }
+
+    /// Tells whether no other image can take its place under its name, as that of an AMI or in Azure's marketplace.
+    pub fn keeps_name(&self) -> bool {
+        let is_urn = |value: &String| value.split(':').count() == URN.len();
+        match self.platform {
+            Some(Platform::Azure) => self.value.as_ref().is_some_and(is_urn),
+            platform => platform.is_some_and(|platform| audit_row(platform).keeps_name),
+        }
     }
 
     /// Tells whether the machine may be of this architecture: so where its own is unknown.
@@ -140,7 +153,7 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
     };
     let row = audit_row(platform);
     let (field, written) = row.read(kind, spec);
-    let not_understood = row.not_understood(kind, spec).filter(|_| written.is_none());
+    let not_understood = AuditRow::not_understood(spec).filter(|_| written.is_none());
     let value = written.as_deref().map(shown);
     let offer = (platform == Platform::Azure).then(|| azure_offer(value.as_deref()));
     let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
@@ -186,7 +199,7 @@ const AZURE_PUBLISHERS: [&str; 3] = [FREE_PUBLISHER, "redhat", "redhat-limited"]
 
 /// Reason why the name of an image says nothing of it: whoever publishes it calls it as they like, or a family of GCP
 /// chooses it. Red Hat's projects and publishers say what they name, and so does the machine's own project.
-fn nameless(platform: Platform, image: &str, spec: &Value) -> Option<WhyNot> {
+pub(super) fn nameless(platform: Platform, image: &str, spec: &Value) -> Option<WhyNot> {
     let is_foreign = match platform {
         Platform::Gcp if image.contains("/family/") => return Some(WhyNot::Family),
         Platform::Gcp => {
@@ -195,9 +208,12 @@ fn nameless(platform: Platform, image: &str, spec: &Value) -> Option<WhyNot> {
             !PUBLISHERS.contains(&project) && own.all(|path| str_at(spec, path) != Some(project))
         }
         Platform::Azure => {
-            let mut parts = image.split(':').map(str::to_ascii_lowercase);
-            let publisher = parts.next().filter(|publisher| !publisher.is_empty())?;
-            parts.count() == 3 && !AZURE_PUBLISHERS.contains(&&*publisher)
+            let parts: Vec<String> = image.split(':').map(str::to_ascii_lowercase).collect();
+            if parts.len() == 4 && parts.iter().any(String::is_empty) {
+                return Some(WhyNot::NoText);
+            }
+            let publisher = parts.first()?;
+            parts.len() == 4 && !AZURE_PUBLISHERS.contains(&&**publisher)
         }
         _ => false,
     };
@@ -205,7 +221,8 @@ fn nameless(platform: Platform, image: &str, spec: &Value) -> Option<WhyNot> {
 }
 
 /// Secure Boot, as a spec asks for it: openshift/api `GCPShieldedInstanceConfig`, `UEFISettings` of Azure and
-/// Nutanix's `bootType`; the Azure provider of the Cluster API. What a spec leaves out is the cloud's own choice.
+/// Nutanix's `bootType`; the Azure provider of the Cluster API. What a spec leaves out is Legacy on Nutanix; on GCP and
+/// Azure it is off by a default that the API calls subject to change, and so unknown.
 fn secure_boot(platform: Platform, spec: &Value) -> Option<bool> {
     let says = match platform {
         Platform::Gcp => str_at(spec, "/shieldedInstanceConfig/secureBoot"),
@@ -215,13 +232,16 @@ fn secure_boot(platform: Platform, spec: &Value) -> Option<bool> {
                 &format!("/securityProfile/settings/{kind}/uefiSettings/secureBoot"),
             )
         }),
-        Platform::Nutanix => str_at(spec, "/bootType"),
+        Platform::Nutanix => match spec.get("bootType") {
+            None | Some(Value::Null) => Some("Legacy"),
+            Some(kind) => kind.as_str(),
+        },
         _ => None,
     };
     let enabled = "/securityProfile/uefiSettings/secureBootEnabled";
     match says {
         Some("Enabled" | "SecureBoot") => Some(true),
-        Some("Disabled" | "UEFI" | "Legacy") => Some(false),
+        Some("Disabled" | "UEFI" | "Legacy" | "uefi" | "legacy" | "") => Some(false),
         _ => spec
             .pointer(enabled)
             .and_then(Value::as_bool)

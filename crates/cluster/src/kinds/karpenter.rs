@@ -84,7 +84,7 @@ impl Karpenter {
     }
 }
 
-/// The AMIs that a class resolved, else those that its selector names by their IDs.
+/// The AMIs that a class resolved, and those that its selector names by their IDs.
 fn amis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Ami>, D::Error> {
     #[derive(Deserialize)]
     struct Class {
@@ -95,13 +95,13 @@ fn amis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Ami>, D::Error
     }
 
     let Class { resolved, selected } = Class::deserialize(deserializer)?;
-    let named = [resolved, selected].map(|all| all.into_iter().filter(|ami| !ami.id.is_empty()));
-    let [resolved, selected] = named.map(Iterator::collect::<Vec<_>>);
-    Ok(if resolved.is_empty() {
-        selected
-    } else {
-        resolved
-    })
+    let mut all: Vec<Ami> = Vec::new();
+    for ami in resolved.into_iter().chain(selected) {
+        if !ami.id.is_empty() && !all.iter().any(|known| known.id == ami.id) {
+            all.push(ami);
+        }
+    }
+    Ok(all)
 }
 
 /// The architecture that an AMI is for, where it is for one.

@@ -13,6 +13,7 @@ use super::machine::{Machine, of_both_versions};
 use super::machine_configuration::{BootImageConditions, Configuration};
 use super::machine_set::MachineSet;
 use super::metadata::{Condition, Metadata, conditions};
+use super::provisioning::Provisioning;
 use super::report::Report;
 use super::request::CertificateRequest;
 use super::stream::{OWN_IMAGES, own_images};
@@ -75,7 +76,9 @@ pub fn keep(
         (HYPERSHIFT, NODE_POOL) => push(&mut all.node_pools, object),
         (HYPERSHIFT, HOSTED_CLUSTER) => push(&mut all.hosted_clusters, object),
         (METAL, "BareMetalHost") => push(&mut all.hosts, object),
-        (METAL, "Provisioning") => read(object, |one| all.provisioning = Some(one)),
+        (METAL, "Provisioning") => read(object, |one: Provisioning| {
+            all.provisioning = Some(one).filter(Provisioning::is_whole);
+        }),
         (AGENT_PROVIDER, kind @ "AgentMachine") => keep_conditions(all, kind, object),
         (AGENT_INSTALL, "Agent") => push(&mut all.agents, object),
         (AGENT_INSTALL, "AgentServiceConfig") => read(object, |one| all.others.add(one)),
@@ -381,6 +384,7 @@ fn add_authorities(all: &mut Authorities, data: &BTreeMap<String, String>) {
 fn infrastructure(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |of: Infrastructure| {
         all.has_infrastructure = true;
+        all.has_topology = !of.topology.is_empty();
         all.is_hosted = of.topology == "External";
         all.platform.clone_from(&of.platform);
         all.is_single_node = of.topology == "SingleReplica";

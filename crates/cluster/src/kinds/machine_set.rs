@@ -107,7 +107,7 @@ struct SetObject {
     updated: Option<i64>,
     #[serde(rename = "status.conditions", deserialize_with = "conditions")]
     conditions: Vec<Condition>,
-    #[serde(rename = "status.authoritativeAPI")]
+    #[serde(rename = "status.authoritativeAPI|spec.authoritativeAPI")]
     authority: String,
 }
 

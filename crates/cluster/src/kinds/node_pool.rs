@@ -1,8 +1,9 @@
 //! HyperShift's `NodePool` and `HostedCluster` (pure).
 
+use super::image::{Image, WhyNot, nameless};
 use super::metadata::{Condition, Metadata, condition, conditions};
 use super::owner::owner;
-use super::platforms::{audit_row, first};
+use super::platforms::{audit_row, first, unfit};
 use super::readers::{architecture, is_windows, names};
 use crate::lenient::Raw;
 use crate::platform::Platform;
@@ -107,6 +108,22 @@ pub struct NodePoolImage {
     pub value: Option<String>,
 }
 
+impl NodePoolImage {
+    /// As an image of the audit.
+    pub fn image(&self) -> Image {
+        Image {
+            platform: Some(self.platform),
+            field: Some(self.field.clone()),
+            value: self.value.clone(),
+            why_not: match &self.value {
+                Some(value) => nameless(self.platform, value, &Value::Null),
+                None => Some(WhyNot::FieldNotUnderstood),
+            },
+            ..Image::default()
+        }
+    }
+}
+
 fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     let wanted = i64::deserialize(deserializer)?;
     Ok(wanted.try_into().unwrap_or_default())
@@ -115,21 +132,18 @@ fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error>
 fn image<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NodePoolImage>, D::Error> {
     let Raw(platforms) = Raw::<Value>::deserialize(deserializer)?;
     let image = |platform| {
-        let (field, value) = first(audit_row(platform).node_pool, &platforms).unzip();
-        let half = || match platform {
-            Platform::PowerVs => platforms
-                .pointer("/powervs/image")?
-                .is_object()
-                .then_some("powervs.image"),
-            Platform::Azure => {
-                let image = platforms
-                    .pointer("/azure/image")
-                    .filter(|image| image.is_object())?;
-                // It may say the generation alone.
-                let is_of_release = image.get("azureMarketplace").is_some_and(Value::is_object);
-                (!is_of_release).then_some("azure.image")
+        let row = audit_row(platform);
+        let (field, value) = first(row.node_pool, &platforms).unzip();
+        let has = |path: &str| {
+            let at = platforms.pointer(&format!("/{}", path.replace('.', "/")));
+            at.is_some_and(Value::is_object)
+        };
+        let half = || {
+            if let Some(field) = unfit(row.node_pool, &platforms) {
+                return Some(field);
             }
-            _ => None,
+            let [object, other] = row.node_pool_object?;
+            (has(object) && (other.is_empty() || !has(other))).then_some(object)
         };
         let field = field.or_else(|| half().map(str::to_owned))?;
         Some(NodePoolImage {

@@ -37,6 +37,8 @@ pub struct AuditRow {
     /// The fields of a NodePool, below `spec.platform` (openshift/hypershift
     /// `api/hypershift/v1beta1`; Azure also as it was before 4.17).
     pub node_pool: &'static [ImageField],
+    /// An object there that names an image, though none of these may be given; and another one with which it does not.
+    pub node_pool_object: Option<[&'static str; 2]>,
     /// Tells whether the release has an image of its own for NodePools, so that their field may be unset
     /// (openshift/hypershift `api/hypershift/v1beta1`).
     pub is_in_release: bool,
@@ -56,6 +58,7 @@ const ROW: AuditRow = AuditRow {
     machine: &[],
     unnamed: "image",
     node_pool: &[],
+    node_pool_object: None,
     is_in_release: false,
     keeps_name: false,
     scope: of_every_site,
@@ -101,6 +104,8 @@ const AZURE: AuditRow = AuditRow {
         Text("azure.imageID"),
         Urn("azure.image.azureMarketplace"),
     ],
+    // It may say the generation alone.
+    node_pool_object: Some(["azure.image", "azure.image.azureMarketplace"]),
     scope: scope::azure,
     kept_since: Some(21),
     control_plane_kept_since: Some(22),
@@ -127,6 +132,7 @@ const IBM_CLOUD: AuditRow = AuditRow {
 
 const KUBEVIRT: AuditRow = AuditRow {
     node_pool: &[Text("kubevirt.rootVolume.diskImage.containerDiskImage")],
+    node_pool_object: Some(["kubevirt.rootVolume.diskImage", ""]),
     is_in_release: true,
     ..ROW
 };
@@ -177,6 +183,7 @@ const POWERVS: AuditRow = AuditRow {
     provider_spec: &[Text("image.name"), Text("image.id")],
     machine: &[Text("image.name"), Text("image.id")],
     node_pool: &[Text("powervs.image.id"), Text("powervs.image.name")],
+    node_pool_object: Some(["powervs.image", ""]),
     is_in_release: true,
     scope: scope::powervs,
     ..ROW
@@ -212,9 +219,8 @@ impl AuditRow {
         self.fields(kind).iter().any(|field| field.is_unfit(spec))
     }
 
-    /// The field of a machine of the Cluster API that names an image otherwise than is read, such as a gallery's or a
-    /// lookup's.
-    pub fn not_understood(&self, kind: &str, spec: &Value) -> Option<String> {
+    /// The field that names an image otherwise than is read, such as a gallery's or a lookup's.
+    pub fn not_understood(spec: &Value) -> Option<String> {
         fn leaf(name: &str, value: &Value) -> Option<String> {
             match value {
                 Value::Null => None,
@@ -231,7 +237,7 @@ impl AuditRow {
                 .iter()
                 .any(|word| name.starts_with(word) || name.ends_with(word) && *word != "ami")
         };
-        let fields = spec.as_object().filter(|_| !kind.contains("Provider"))?;
+        let fields = spec.as_object()?;
         let mut named = fields.iter().filter(|(name, _)| is_image(name));
         named.find_map(|(name, value)| leaf(name, value))
     }
@@ -244,6 +250,15 @@ impl AuditRow {
             self.machine
         }
     }
+}
+
+/// The first of these fields that is there, and is no text.
+pub fn unfit(fields: &[ImageField], spec: &Value) -> Option<&'static str> {
+    let mut fields = fields.iter().filter(|field| field.is_unfit(spec));
+    fields.find_map(|field| match field {
+        Text(path) | Urn(path) => Some(*path),
+        BootDisk => None,
+    })
 }
 
 /// The first of these fields that is given, and what it says.
@@ -290,9 +305,12 @@ impl ImageField {
                 .iter()
                 .any(|part| at(format!("{path}.{part}")).is_some_and(is_no_text)),
             BootDisk => {
-                let mut disks = list_at(spec, "/disks").iter();
-                boot_disks(spec).nth(1).is_some()
-                    || disks.any(|disk| disk.pointer("/image").is_some_and(is_no_text))
+                let disks = list_at(spec, "/disks");
+                let is_list = |disks: &Value| disks.is_null() || disks.is_array();
+                // Admission fills in the image of the one that boots, or all where there are none.
+                let is_one = disks.is_empty() || boot_disks(spec).count() == 1;
+                let mut images = disks.iter().filter_map(|disk| disk.pointer("/image"));
+                !is_one || images.any(is_no_text) || !spec.get("disks").is_none_or(is_list)
             }
         }
     }

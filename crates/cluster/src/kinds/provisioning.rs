@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 /// release (cluster-baremetal-operator, `ProvisioningSpec`).
 #[derive(Debug, Default, Deserialize)]
 pub struct Provisioning {
+    #[serde(rename = "spec", deserialize_with = "is_there")]
+    has_spec: bool,
     #[serde(
         rename = "spec.provisioningOSDownloadURL",
         deserialize_with = "is_there"
@@ -18,6 +20,11 @@ pub struct Provisioning {
 }
 
 impl Provisioning {
+    /// Tells whether its spec was read, which every one has.
+    pub fn is_whole(&self) -> bool {
+        self.has_spec
+    }
+
     /// The fields that name images.
     pub fn image_fields(&self) -> Vec<&'static str> {
         let has_live = self.live.values().any(|url| !url.is_empty());

@@ -52,11 +52,17 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
     // Hosted clusters alone have the controller, which in newer releases sets no owner
     // (hypershift `karpenter-operator/controllers/nodeclass`).
     let is_surely_hosted = class.is_owned() || objects.is_hosted;
-    let is_hosted = is_surely_hosted || !objects.has_infrastructure;
+    let is_hosted = is_surely_hosted || !objects.has_topology;
     let mut hosted = objects.karpenter.hosted.iter().filter(|_| is_hosted);
     let hosted = hosted.find(|hosted| hosted.name == class.name);
     let release = hosted.and_then(|hosted| hosted.release.clone());
-    let is_open = !is_surely_hosted && release.is_some() && release != objects.release;
+    let release_open = match (is_surely_hosted, &release) {
+        (true, None) => Some("the OpenshiftEC2NodeClass of its name, which says it, was not read"),
+        (false, Some(_)) if release != objects.release => {
+            Some("Infrastructure cluster, which says whether the cluster is hosted, was not read")
+        }
+        _ => None,
+    };
     let nodes = nodes_of(lookup, users);
     let upkeep = match hosted {
         Some(_) => Upkeep::new(
@@ -87,7 +93,7 @@ fn class_sets(lookup: &Lookup<'_>, class: &NodeClass, users: &[&str]) -> Vec<Set
         path: Place::NodeClass,
         image,
         release,
-        is_release_open: is_open,
+        release_open,
         ..Set::of(SetKind::EC2NodeClass, "", &*class.name)
     };
     if class.amis.is_empty() {

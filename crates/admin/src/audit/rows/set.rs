@@ -115,8 +115,8 @@ pub(crate) struct Set {
     pub(crate) served: Option<String>,
     /// The release at which its next node is judged.
     pub(crate) at: At,
-    /// Whether its next node is of that release or of the cluster's is unknown.
-    pub(crate) is_release_open: bool,
+    /// Reason why it is unknown whether its next node is of that release or of the cluster's.
+    pub(crate) release_open: Option<&'static str>,
     /// A node pool's platform, where no image is named.
     pub(crate) release_platform: Option<Platform>,
     /// A node pool that has the boot image of its release.

@@ -75,14 +75,14 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
         .collect();
     let of_kind = |kind, path| move |set| machine_set(lookup, set, kind, path);
     let sets = objects.machine_sets.iter().filter(|set| !is_mirror(set));
-    all.extend(sets.map(of_kind(SetKind::MachineSet, Place::MachineSet)));
+    all.extend(sets.map(|set| {
+        let row = machine_set(lookup, set, SetKind::MachineSet, Place::MachineSet);
+        unless_mirror(row, set)
+    }));
     let labelled = objects.windows_sets.iter();
     let labelled = labelled.filter(|set| !lookup.is_of_windows(set));
     let labelled = labelled.map(of_kind(SetKind::MachineSet, Place::MachineSet));
-    all.extend(labelled.map(|mut set| {
-        (set.known, set.image.why_not) = (None, Some(WhyNot::LabelledWindows));
-        set
-    }));
+    all.extend(labelled.map(labelled_windows));
     let is_mirrored = |set: &&MachineSet| {
         set.metadata.namespace == MIRRORS && by_machine_api.contains(&set.metadata.name)
     };
@@ -107,10 +107,18 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
         objects
             .node_pools
             .iter()
-            .filter(|pool| !pool.is_windows)
+            .filter(|pool| !lookup.is_pool_of_windows(pool))
             .map(|pool| node_pool(objects, lookup, pool)),
     );
     all
+}
+
+/// A set of which the Cluster API's is in charge, and was not read, says nothing.
+fn unless_mirror(mut row: Set, set: &MachineSet) -> Set {
+    if set.is_mirror {
+        (row.known, row.image.why_not) = (None, Some(WhyNot::MirrorUnread));
+    }
+    row
 }
 
 /// The Cluster API's sets that stand for themselves: those of a node pool are listed as that pool, those of a
@@ -425,7 +433,18 @@ fn node_pool(objects: &Objects, lookup: &Lookup<'_>, pool: &NodePool) -> Set {
         owner: pool.owner.clone(),
         ..set_of(SetKind::NodePool, &pool.metadata)
     };
-    set.known_by(lookup)
+    match pool.is_windows {
+        true => labelled_windows(set.known_by(lookup)),
+        false => set.known_by(lookup),
+    }
+}
+
+/// A set that is labelled for Windows, and whose image is one of CoreOS.
+fn labelled_windows(mut set: Set) -> Set {
+    if set.known.take().is_some() {
+        set.image.why_not = Some(WhyNot::LabelledWindows);
+    }
+    set
 }
 
 /// Tells whether the config that a node pool names asks for runc; `None` where part of it was not read.
@@ -452,13 +471,7 @@ fn node_pool_image(objects: &Objects, pool: &NodePool) -> Image {
         .collect();
     images.dedup();
     let image = match (&pool.image, images.as_slice()) {
-        (Some(named), _) => Image {
-            platform: Some(named.platform),
-            field: Some(named.field.clone()),
-            value: named.value.clone(),
-            why_not: (named.value.is_none()).then_some(WhyNot::FieldNotUnderstood),
-            ..Image::default()
-        },
+        (Some(named), _) => named.image(),
         // What to change is the release, whatever the template then says.
         (None, [image]) if image.value.is_some() => Image {
             field: Some(RELEASE_IMAGE.to_owned()),

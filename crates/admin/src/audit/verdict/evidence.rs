@@ -13,6 +13,7 @@ use crate::audit::verdict::valid;
 use crate::audit::versions::estimate::estimate;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::audit::versions::lookup_help::{LookupHelp, NAME_RELEASE, ON_NODE, lookup_help};
+use crate::audit::versions::published::is_of_publisher;
 use crate::audit::versions::why_not::words;
 use crate::data::{PUBLISHED, is_ami};
 use crate::verdict::words::About;
@@ -241,6 +242,8 @@ fn unjudged(version: &ImageVersion, verdict: &Verdict) -> Option<&'static str> {
 fn in_no_list(image: &Image) -> &'static str {
     if ami(image).is_some() {
         "the AMI is not listed for its region, and no node made from it is labelled"
+    } else if is_of_publisher(image) {
+        "no image of this name is published, and no node made from it is labelled"
     } else {
         "no node made from this image has a label, and its name says no version"
     }

@@ -119,15 +119,11 @@ fn with_user_data(judged: Judged, set: &Set) -> (Judged, bool) {
 
 /// Leaves open what is of one of two releases.
 fn with_release(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
-    if !set.is_release_open {
+    let Some(why) = set.release_open else {
         return judged;
-    }
-    let message = "its release is unknown: Infrastructure cluster, which says whether the cluster is hosted, was not read";
-    let verdict = left_open(
-        judge.verdict(None),
-        Reason::TargetUnknown,
-        message.to_owned(),
-    );
+    };
+    let message = format!("its release is unknown: {why}");
+    let verdict = left_open(judge.verdict(None), Reason::TargetUnknown, message);
     Judged {
         verdict,
         later: Vec::new(),

@@ -9,7 +9,7 @@ use crate::audit::cluster::image::{Image, WhyNot, named_architecture};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::machine_set::MachineSet;
 use crate::audit::cluster::node::Node;
-use crate::audit::cluster::platforms::audit_row;
+use crate::audit::cluster::node_pool::{NodePool, NodePoolImage};
 use crate::audit::cluster::report::Report;
 use crate::audit::cluster::site::Site;
 use crate::audit::cluster::stream::OwnImage;
@@ -158,7 +158,16 @@ impl<'a> Lookup<'a> {
     /// Tells whether the image of a set that is labelled for Windows is not known as one of CoreOS.
     pub(crate) fn is_of_windows(&self, set: &MachineSet) -> bool {
         let image = self.objects.image_of(&set.metadata, &set.source);
-        self.listed(&image, &mut Vec::new()).is_none()
+        // What was not read says nothing.
+        let is_read = image.value.is_some() && image.why_not != Some(WhyNot::NoText);
+        is_read && self.listed(&image, &mut Vec::new()).is_none()
+    }
+
+    /// Tells the same of a node pool of Windows.
+    pub(crate) fn is_pool_of_windows(&self, pool: &NodePool) -> bool {
+        let named = pool.image.as_ref().map(NodePoolImage::image);
+        let listed = named.and_then(|image| self.listed(&image, &mut Vec::new()));
+        pool.is_windows && listed.is_none()
     }
 
     /// The Nodes that alone would say an image's version, and were not read, though Machines name them. Where the
@@ -197,8 +206,17 @@ impl<'a> Lookup<'a> {
                 if let Some(nodes) = nodes.filter(is_better) {
                     return Some(nodes.clone());
                 }
-                notes.extend(self.doubt(image, &known));
-                Some(known)
+                // A name may be another image's by now: of that the newest node knows more.
+                let is_contradicted = known.by == KnownBy::ImageName
+                    && !image.keeps_name()
+                    && nodes.is_some_and(|nodes| is_other(&nodes.version, &known.version));
+                match self.doubt(image, &known) {
+                    Some(doubt) if is_contradicted => Some(known.doubted(&doubt)),
+                    doubt => {
+                        notes.extend(doubt);
+                        Some(known)
+                    }
+                }
             }
             None => {
                 let joined = self.joined(image);
@@ -296,7 +314,7 @@ impl<'a> Lookup<'a> {
                 *says = (says.0 + 1, place, node.metadata.name.clone());
             }
         }
-        let keeps_name = audit_row(platform).keeps_name;
+        let keeps_name = image.keeps_name();
         let (nodes, notes) = (nodes.into_iter(), &mut joined.notes);
         let by_nodes = by_newest_node(self.objects, nodes, keeps_name, notes);
         joined.by_nodes = by_nodes.map(|known| self.doubted(known, self.same_image(image)));
@@ -309,7 +327,7 @@ impl<'a> Lookup<'a> {
     /// image says another version.
     fn doubted<'m>(
         &self,
-        mut known: KnownVersion,
+        known: KnownVersion,
         mut machines: impl Iterator<Item = &'m Machine>,
     ) -> KnownVersion {
         let is_gone = self.objects.is_listed("", "Node");
@@ -326,11 +344,7 @@ impl<'a> Lookup<'a> {
         if known.claim.is_none()
             && let Some(doubt) = unread.or_else(other)
         {
-            known.claim = Some(Claim {
-                says: format!("{} says {}, and {doubt}", known.from, known.version),
-                may_be_newer: false,
-                is_open: true,
-            });
+            return known.doubted(&doubt);
         }
         known
     }

@@ -40,6 +40,19 @@ impl KnownVersion {
         }
     }
 
+    /// The same as a claim that decides nothing, for this reason.
+    pub(crate) fn doubted(self, doubt: &str) -> Self {
+        let says = format!("{} says {}, and {doubt}", self.from, self.version);
+        Self {
+            claim: Some(Claim {
+                says,
+                may_be_newer: false,
+                is_open: true,
+            }),
+            ..self
+        }
+    }
+
     /// Tells whether it is one that Red Hat publishes.
     pub(crate) fn is_published(&self) -> bool {
         matches!(

@@ -73,8 +73,7 @@ const UNREAD: &str =
     "the script of `oc skewguard audit --print-commands` gathers what was not read (--from)";
 const UNNAMED: &str = "no object of the cluster says it: ask whoever chose the image";
 
-const LABELLED: &str =
-    "take the label off its template, or give it an image of Windows: then it is left out";
+const LABELLED: &str = "take the label off its template (a NodePool's imageType), or give it an image of Windows: then it is left out";
 
 /// Help where a condition of a limit is unknown, such as Secure Boot.
 pub(crate) const ON_NODE: &str = "only its nodes know what the limit asks for: in mode Warn each says its verdict in its journal and its report";
@@ -88,11 +87,11 @@ pub(crate) fn lookup_help(
     claim: Option<&KnownVersion>,
     objects: &Objects,
 ) -> LookupHelp {
-    if set.kind == SetKind::NodePool {
-        return HOSTED.into();
-    }
     if set.image.why_not == Some(WhyNot::LabelledWindows) {
         return LABELLED.into();
+    }
+    if set.kind == SetKind::NodePool {
+        return HOSTED.into();
     }
     if set.is_swapped {
         return HELP.into();

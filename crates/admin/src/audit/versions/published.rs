@@ -52,6 +52,9 @@ pub(crate) fn by_name(image: &Image) -> Option<KnownVersion> {
     let says_nothing = image.why_not.is_some_and(WhyNot::is_of_name);
     let name = image.value.as_deref().filter(|_| !says_nothing)?;
     let mut version = ImageVersion::from_image_name(name)?;
+    if is_of_publisher(image) && !may_be_unlisted(name, &version) {
+        return None;
+    }
     let mut from = "the image's name".to_owned();
     let is_rhcos = matches!(version.os_family(), None | Some(OsFamily::Rhcos));
     if let Some(ocp) = version.ocp.filter(|_| is_rhcos && version.rhel.is_none())
@@ -61,6 +64,23 @@ pub(crate) fn by_name(image: &Image) -> Option<KnownVersion> {
         from = format!("{from}; all images published for {ocp} are RHEL {rhel}");
     }
     Some(KnownVersion::new(version, KnownBy::ImageName, from))
+}
+
+/// Tells whether an image is named in the project whose images are all published.
+pub(crate) fn is_of_publisher(image: &Image) -> bool {
+    let path = image.value.as_deref().unwrap_or_default();
+    let below = path.split_once("projects/");
+    below.is_some_and(|(_, below)| below.starts_with("rhcos-cloud/"))
+}
+
+/// Tells whether a name there is one that images have, and of a day that the list has not: it begins with those of 4.6.
+fn may_be_unlisted(name: &str, version: &ImageVersion) -> bool {
+    const FIRST: OcpMinor = OcpMinor { major: 4, minor: 6 };
+    let has_form = ["-gcp-x86-64", "-gcp-aarch64"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    let is_newer = (version.build_date.as_deref()).is_some_and(|built| built > PUBLISHED.until);
+    has_form && (is_newer || version.ocp.is_some_and(|ocp| ocp < FIRST))
 }
 
 /// All images that were published for this release, of this platform where it has some: what a

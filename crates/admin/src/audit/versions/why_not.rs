@@ -9,7 +9,7 @@ pub(crate) fn words(why: WhyNot) -> &'static str {
             "a filter chooses the AMI (ami.filters), and does not say which it is now"
         }
         WhyNot::Arn => "an ARN names the AMI (ami.arn)",
-        WhyNot::NoText => "the field of its image is no text, or there are two",
+        WhyNot::NoText => "the field of its image is no text, names it by half, or there are two",
         WhyNot::FieldAbsent => "the template does not name its image",
         WhyNot::FieldNotUnderstood => "its image is named in a field that is not understood",
         WhyNot::Foreign => {
@@ -19,10 +19,13 @@ pub(crate) fn words(why: WhyNot) -> &'static str {
             "a family chooses the image, and does not say which it is now; no node made from it has a label"
         }
         WhyNot::LabelledWindows => {
-            "the template's label says Windows (machine.openshift.io/os-id), and its image is one of CoreOS"
+            "it is labelled for Windows (machine.openshift.io/os-id, a NodePool's imageType), and its image is one of CoreOS"
         }
         WhyNot::NoImage => "the template names no image",
         WhyNot::TemplateUnread => "the infrastructure template that it refers to was not read",
+        WhyNot::MirrorUnread => {
+            "the Cluster API's set of its name, which is in charge of it, was not read"
+        }
         WhyNot::DomainUnread => "the template of its failure domain was not read",
         WhyNot::DomainWithoutTemplate => {
             "the Infrastructure does not name the template of its failure domain"
