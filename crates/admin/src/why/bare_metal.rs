@@ -96,7 +96,7 @@ impl Case<'_> {
             _ if host.is_on == Some(false) => return Err(self.host_off(host, field)),
             _ => return Ok(format!("host {full_name}, {}", host.state)),
         };
-        if finding.words.cause == Some(Cause::HostNotInstalled) && self.is_perhaps_young(host) {
+        if finding.cause == Cause::HostNotInstalled && self.is_perhaps_young(host) {
             return Err(finding);
         }
         Err(finding.sure(self, format!("BareMetalHost {full_name}, {field}")))

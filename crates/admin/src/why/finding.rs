@@ -62,6 +62,7 @@ impl Counter {
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) stage: Stage,
+    pub(super) cause: Cause,
     pub(super) words: Box<Words>,
     /// The failure of the provider behind it.
     pub(super) failure: Option<FailureKind>,
@@ -96,6 +97,7 @@ impl Case<'_> {
         words.sentence = stopped(words.sentence);
         Finding {
             stage: words.stage.unwrap_or(Stage::Unknown),
+            cause: cause_of(&words).unwrap_or(Cause::NotSeen),
             words: Box::new(words),
             failure: None,
             remarks: Vec::new(),
@@ -106,6 +108,7 @@ impl Case<'_> {
     /// The finding, and what a row says beside it.
     pub(super) fn with(&mut self, mut finding: Finding, row: Row) -> Finding {
         let mut beside = self.words(row, &finding.words.sentence);
+        let cause = cause_of(&beside);
         let words = &mut finding.words;
         if !beside.sentence.is_empty() {
             words.sentence = stopped(beside.sentence);
@@ -115,7 +118,7 @@ impl Case<'_> {
         words.next = beside.first;
         words.doubt |= beside.doubt;
         words.request |= beside.request;
-        finding.remarks.extend(beside.cause);
+        finding.remarks.extend(cause);
         finding.stage = beside.stage.unwrap_or(finding.stage);
         finding
     }
@@ -179,7 +182,7 @@ impl Finding {
     }
 
     pub(super) fn name(&self) -> CauseName {
-        let seen = CauseName::Seen(self.words.cause.unwrap_or(Cause::NotSeen));
+        let seen = CauseName::Seen(self.cause);
         self.failure.map_or(seen, CauseName::Failure)
     }
 
@@ -241,6 +244,11 @@ fn stopped(text: String) -> String {
         true => text,
         false => text + ".",
     }
+}
+
+/// The cause of a row; `None` where it only stands beside one.
+fn cause_of(words: &Words) -> Option<Cause> {
+    serde_json::from_value(words.cause.as_str().into()).ok()
 }
 
 /// A word with digits of this length is an id, an address or a time; a shorter one may be a status of HTTP.

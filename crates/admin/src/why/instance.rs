@@ -102,13 +102,25 @@ impl Case<'_> {
             .tell(row!(MachineFailed reason, says, state, node, ready = is))
             .because(failure)
             .sure(self, source);
+        let finding = self.after_failure(machine, finding, &text);
+        self.told_by(by == By::Event, finding)
+    }
+
+    /// Adds what to do with a Machine that has failed.
+    fn after_failure(&mut self, machine: &Machine, finding: Finding, text: &str) -> Finding {
         // It had joined, and whether its Node is Ready was not read.
+        let ready = self.node.and_then(|node| node.ready.as_ref());
         let is_unread = ready.is_none() && (self.node.is_some() || !self.index.ground.has_nodes);
         let finding = match machine.node.as_deref().filter(|_| is_unread) {
-            _ if runs => self.with(finding, row!(FailedAndRuns)),
+            _ if ready.is_some_and(|ready| ready.is_true()) => {
+                self.with(finding, row!(FailedAndRuns))
+            }
             Some(node) => self.with(finding, row!(FailedAndPerhapsRuns node)),
+            None if text.is_empty() => {
+                self.with(finding, row!(FailedSilently replace = replace(machine)))
+            }
             None => {
-                let help = failure.map_or(OTHER, |failure| &failure.next);
+                let help = Failure::of(machine, text).map_or(OTHER, |failure| &failure.next);
                 self.with(
                     finding,
                     row!(FailedForGood help, replace = replace(machine)),
@@ -116,11 +128,10 @@ impl Case<'_> {
             }
         };
         let mut owners = machine.owners.iter();
-        let finding = match owners.any(|(kind, _)| kind == "ControlPlaneMachineSet") {
+        match owners.any(|(kind, _)| kind == "ControlPlaneMachineSet") {
             true => self.with(finding, row!(ControlPlaneSet)),
             false => finding,
-        };
-        self.told_by(by == By::Event, finding)
+        }
     }
 
     /// A Windows Machine, which asks for no config of the cluster's.

@@ -60,15 +60,20 @@ impl<'a> Case<'a> {
         } else {
             finding
         };
-        if serving == 0 {
-            return Some(finding);
-        }
+        Some(match serving {
+            0 => finding,
+            serving => self.with_serving(own, finding, serving),
+        })
+    }
+
+    /// Adds the requests for the certificate that its Node serves with.
+    fn with_serving(&mut self, own: &str, finding: Finding, serving: usize) -> Finding {
         let why = self.serving_refusal(own).unwrap_or_default();
         let finding = self.with(finding, row!(ServingRequests serving, why));
         if finding.stage != Stage::Joined {
-            return Some(finding);
+            return finding;
         }
-        Some(match self.missing_addresses() {
+        match self.missing_addresses() {
             None => finding,
             Some(None) => self.with(finding, row!(AddressesNotWritten)),
             Some(Some(host)) => {
@@ -79,7 +84,7 @@ impl<'a> Case<'a> {
                 } = &host.metadata;
                 self.with(finding, row!(NeverInspected space, of))
             }
-        })
+        }
     }
 
     fn see_node(&mut self, node: &Node) {
