@@ -14,6 +14,7 @@ use crate::policy::KnownIssue;
 use crate::verdict::Machine as BornWith;
 use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
 use crate::version::{ImageVersion, OcpMinor};
+use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::BTreeMap;
 
 /// At most this many nodes of a row are named.
@@ -56,15 +57,8 @@ pub(crate) fn births(
     let sets = Sets::new(lookup);
     for node in &objects.nodes {
         let image = sets.birth_of(node);
-        let pool = node.pool.as_deref().filter(|_| node.node_pool.is_none());
         let spec = sets.spec_of(node);
-        let own = node.machine();
-        let asked_for = spec.as_ref().and_then(|spec| spec.secure_boot);
-        let machine = BornWith {
-            secure_boot: own.secure_boot.or(asked_for),
-            fips: (pool.and_then(|pool| objects.fips.of(pool))).or(own.fips),
-            ..own
-        };
+        let machine = machine(objects, node, spec.as_ref());
         let judge = |version: Option<&ImageVersion>| {
             update_issues(
                 &issues,
@@ -96,6 +90,18 @@ pub(crate) fn births(
     }
     let row = |(key, nodes): (Key<'_>, Vec<&Node>)| row(key, nodes, &issues, policy, release);
     rows.into_iter().filter_map(row).collect()
+}
+
+/// Facts of a node's machine, by the node, the spec that it was made from, and its pool.
+fn machine(objects: &Objects, node: &Node, spec: Option<&Spec>) -> BornWith {
+    let own = node.machine();
+    let pool = node.pool.as_deref().filter(|_| node.node_pool.is_none());
+    let fips = pool.and_then(|pool| objects.fips.of(pool));
+    BornWith {
+        secure_boot: own.secure_boot.or(spec.and_then(|spec| spec.secure_boot)),
+        fips: fips.or(own.fips),
+        ..own
+    }
 }
 
 /// All joined nodes by the image that they were installed from.

@@ -31,7 +31,7 @@ pub(crate) use verdict::own::{RefusedOwn, refused_own};
 
 use crate::API_VERSION;
 use crate::verdict::{PolicyInput, PolicyStatus};
-use crate::version::{ImageVersion, Release};
+use crate::version::Release;
 use cluster::groups::MACHINE_API;
 use cluster::machine::Machine;
 use cluster::machine_configuration::ManagedBootImages;
@@ -63,8 +63,6 @@ pub(crate) fn audit(
     let lookup = Lookup::new(objects);
     let release = asked.or(objects.release.as_deref());
     let update = asked.or(objects.next_update.as_deref());
-    let born = lookup.versions();
-    let born = born.map(|(name, version)| (format!("Node {name}"), version));
     let question = Question {
         asked,
         until: None,
@@ -80,14 +78,11 @@ pub(crate) fn audit(
     let unread = all_unread(&lookup, unread);
     let is_whole = lookup.has_nodes() && !lacks_machines && !hides_any(&unread);
     let (oldest, cluster) = oldest_and_cluster(objects, users, is_whole);
-    let version = |oldest: &Oldest| ImageVersion::parse(&oldest.boot_image.version);
-    let image = oldest.as_ref().map(version);
     let (policy_differs_from_operator, doubt) = valid(policy_input)
         .map(|policy| operator::differences(objects, policy, release))
         .unwrap_or_default();
-    let mut warnings = warnings(&lookup, policy_input);
-    warnings.extend(doubt);
-    warnings.extend(operator::stream_note(objects, image.as_ref(), release));
+    let mut warnings = warnings(&lookup, policy_input, doubt);
+    warnings.extend(operator::stream_note(objects, oldest.as_ref(), release));
     warnings.extend(value::blocks(objects, &sets).map(|blocks| blocks.says()));
     let managed = objects.managed.as_ref().map(ManagedBootImages::modes);
     BootImageAudit {
@@ -100,7 +95,7 @@ pub(crate) fn audit(
         keep_commands: keep_commands(&sets, objects),
         sets,
         oldest,
-        oldest_birth: skew::oldest_birth(born.collect()),
+        oldest_birth: skew::oldest_birth(lookup.versions()),
         cluster,
         managed_boot_images: managed.unwrap_or_default(),
         births: births::births(&lookup, policy_input, update),
@@ -271,7 +266,7 @@ fn oldest_and_cluster(
 }
 
 /// Parts of the policy that are ignored, and what was read and does not count.
-fn warnings(lookup: &Lookup<'_>, policy: &PolicyInput) -> Vec<String> {
+fn warnings(lookup: &Lookup<'_>, policy: &PolicyInput, doubt: Option<String>) -> Vec<String> {
     let objects = lookup.objects;
     let ignored = valid(policy)
         .into_iter()
@@ -297,10 +292,42 @@ fn warnings(lookup: &Lookup<'_>, policy: &PolicyInput) -> Vec<String> {
         .chain(newer)
         .chain(operator::complaints(&objects.operators))
         .chain(left_out(lookup))
+        .chain(doubt)
         .collect()
 }
 
-/// Objects that were read and do not count.
+/// Objects that were read and do not count, one and several of them.
+const LEFT_OUT: [[&str; 2]; 7] = [
+    [
+        "set of Windows machines is left out: it has no boot image of the cluster's",
+        "sets of Windows machines are left out: they have no boot image of the cluster's",
+    ],
+    [
+        "Windows node is left out: it has no boot image of the cluster's",
+        "Windows nodes are left out: they have no boot image of the cluster's",
+    ],
+    [
+        "RHEL node made of packages is left out: it has no boot image of the cluster's",
+        "RHEL nodes made of packages are left out: they have no boot image of the cluster's",
+    ],
+    [
+        "BareMetalHost with a live ISO is left out: it installs nodes of other clusters",
+        "BareMetalHosts with a live ISO are left out: it installs nodes of other clusters",
+    ],
+    [
+        "MachinePool of Hive is left out: its nodes are of other clusters",
+        "MachinePools of Hive are left out: their nodes are of other clusters",
+    ],
+    [
+        "object was read more than once, and counts once",
+        "objects were read more than once, and count once",
+    ],
+    [
+        "aleph file is left out: no Node of its name was read",
+        "aleph files are left out: no Node of their name was read",
+    ],
+];
+
 fn left_out(lookup: &Lookup<'_>) -> Vec<String> {
     let objects = lookup.objects;
     let sets = objects.windows_sets.iter();
@@ -309,61 +336,19 @@ fn left_out(lookup: &Lookup<'_>) -> Vec<String> {
     let pools = pools.filter(|pool| lookup.is_pool_of_windows(pool));
     let nodes = |is: fn(&&Node) -> bool| objects.other_nodes.iter().filter(is).count();
     let counts = [
-        (
-            sets + pools.count(),
-            [
-                "set of Windows machines is left out: it has no boot image of the cluster's",
-                "sets of Windows machines are left out: they have no boot image of the cluster's",
-            ],
-        ),
-        (
-            nodes(|node| node.is_windows),
-            [
-                "Windows node is left out: it has no boot image of the cluster's",
-                "Windows nodes are left out: they have no boot image of the cluster's",
-            ],
-        ),
-        (
-            nodes(|node| node.is_of_packages && !node.is_windows),
-            [
-                "RHEL node made of packages is left out: it has no boot image of the cluster's",
-                "RHEL nodes made of packages are left out: they have no boot image of the cluster's",
-            ],
-        ),
-        (
-            objects.hosts.iter().filter(|host| host.is_live()).count(),
-            [
-                "BareMetalHost with a live ISO is left out: it installs nodes of other clusters",
-                "BareMetalHosts with a live ISO are left out: it installs nodes of other clusters",
-            ],
-        ),
-        (
-            objects.others.hive_pools,
-            [
-                "MachinePool of Hive is left out: its nodes are of other clusters",
-                "MachinePools of Hive are left out: their nodes are of other clusters",
-            ],
-        ),
-        (
-            objects.doubles,
-            [
-                "object was read more than once, and counts once",
-                "objects were read more than once, and count once",
-            ],
-        ),
-        (
-            lost_alephs(objects),
-            [
-                "aleph file is left out: no Node of its name was read",
-                "aleph files are left out: no Node of their name was read",
-            ],
-        ),
+        sets + pools.count(),
+        nodes(|node| node.is_windows),
+        nodes(|node| node.is_of_packages && !node.is_windows),
+        objects.hosts.iter().filter(|host| host.is_live()).count(),
+        objects.others.hive_pools,
+        objects.doubles,
+        lost_alephs(objects),
     ];
     let words = |(count, [one, more]): (usize, [&str; 2])| {
         let what = if count == 1 { one } else { more };
         (count > 0).then(|| format!("{count} {what}"))
     };
-    let counts = counts.into_iter().filter_map(words);
+    let counts = counts.into_iter().zip(LEFT_OUT).filter_map(words);
     counts.chain(objects.others.os_images()).collect()
 }
 

@@ -180,23 +180,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         // It stands above the verdict.
         super::TextOrJson::Text => Vec::new(),
     };
-    super::warn_of_target(args.target.as_deref(), io);
-    if let Some(pool) = &args.pool
-        && let Some(meant) = meant_pool(pool)
-    {
-        let (pool, meant) = (printable(pool), printable(&meant));
-        io.say(format_args!("warning: --pool {pool}: is it {meant}?"));
-    }
-    let asked = args.target.is_some() || args.pool.is_some();
-    let target = if asked {
-        TargetInput::Read(Target {
-            release: args.target.clone(),
-            pool: args.pool.as_deref().map(printable),
-            ..Target::default()
-        })
-    } else {
-        TargetInput::Absent
-    };
+    let target = target(args, io);
     let verdict = decide(&Facts {
         boot_image: Some(BootImage {
             version,
@@ -227,4 +211,23 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     } else {
         Exit::Done
     })
+}
+
+/// The release and the pool that are asked about. Warns of names that are likely others.
+fn target(args: &Args, io: &mut Io<'_>) -> TargetInput {
+    super::warn_of_target(args.target.as_deref(), io);
+    if let Some(pool) = &args.pool
+        && let Some(meant) = meant_pool(pool)
+    {
+        let (pool, meant) = (printable(pool), printable(&meant));
+        io.say(format_args!("warning: --pool {pool}: is it {meant}?"));
+    }
+    match args.target.is_some() || args.pool.is_some() {
+        true => TargetInput::Read(Target {
+            release: args.target.clone(),
+            pool: args.pool.as_deref().map(printable),
+            ..Target::default()
+        }),
+        false => TargetInput::Absent,
+    }
 }

@@ -198,22 +198,8 @@ pub fn members(
             EntryType::GNULongName | EntryType::XHeader if entry.size() > MAX_NAME => {
                 return Err(io::Error::other("has a name that is too long"));
             }
-            EntryType::GNULongName => {
-                let mut name = Vec::new();
-                entry.read_to_end(&mut name)?;
-                let end = name.iter().position(|byte| *byte == 0);
-                name.truncate(end.unwrap_or(name.len()));
-                long_name = Some(String::from_utf8_lossy(&name).into_owned());
-            }
-            EntryType::XHeader => {
-                for extension in entry.pax_extensions()?.into_iter().flatten() {
-                    let extension = extension?;
-                    if extension.key_bytes() == b"path" {
-                        let name = String::from_utf8_lossy(extension.value_bytes());
-                        long_name = Some(name.into_owned());
-                    }
-                }
-            }
+            EntryType::GNULongName => long_name = Some(gnu_name(&mut entry)?),
+            EntryType::XHeader => long_name = pax_name(&mut entry)?.or(long_name),
             EntryType::Regular | EntryType::Continuous | EntryType::Link | EntryType::Symlink => {
                 let short = || String::from_utf8_lossy(&entry.path_bytes()).into_owned();
                 let path: PathBuf = long_name.take().unwrap_or_else(short).into();
@@ -250,6 +236,25 @@ pub fn members(
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     Ok(())
+}
+
+fn gnu_name(entry: &mut dyn Read) -> io::Result<String> {
+    let mut name = Vec::new();
+    entry.read_to_end(&mut name)?;
+    let end = name.iter().position(|byte| *byte == 0);
+    name.truncate(end.unwrap_or(name.len()));
+    Ok(String::from_utf8_lossy(&name).into_owned())
+}
+
+fn pax_name(entry: &mut tar::Entry<'_, impl Read>) -> io::Result<Option<String>> {
+    let mut name = None;
+    for extension in entry.pax_extensions()?.into_iter().flatten() {
+        let extension = extension?;
+        if extension.key_bytes() == b"path" {
+            name = Some(String::from_utf8_lossy(extension.value_bytes()).into_owned());
+        }
+    }
+    Ok(name)
 }
 
 /// Counts the zeros at the end: an archive ends with two blocks of them.

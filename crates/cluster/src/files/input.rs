@@ -357,6 +357,18 @@ impl InputReader<'_> {
         }
     }
 
+    /// The whole of a text that may have objects.
+    fn whole(&self, stream: &mut dyn Read) -> Result<String, String> {
+        let mut bytes = Vec::new();
+        let read = stream.take(self.limits.file + 1).read_to_end(&mut bytes);
+        read.map_err(|error| broken(&error))?;
+        if bytes.len() as u64 > self.limits.file {
+            let mib = self.limits.file >> 20;
+            return Err(format!("is larger than {mib} MiB: {SPLIT}"));
+        }
+        decode(bytes)
+    }
+
     /// Adds the objects of a text.
     fn text(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
         let mut head = Vec::new();
@@ -380,17 +392,7 @@ impl InputReader<'_> {
                 return self.heard(source, added);
             }
         }
-        let mut bytes = Vec::new();
-        let mut stream = head.as_slice().chain(stream);
-        let read = (&mut stream)
-            .take(self.limits.file + 1)
-            .read_to_end(&mut bytes);
-        read.map_err(|error| broken(&error))?;
-        if bytes.len() as u64 > self.limits.file {
-            let mib = self.limits.file >> 20;
-            return Err(format!("is larger than {mib} MiB: {SPLIT}"));
-        }
-        let text = decode(bytes)?;
+        let text = self.whole(&mut head.as_slice().chain(stream))?;
         let also = |kind: &str| self.has_more(&source.path, kind);
         let is_of_interest = || {
             let is_empty = self.has_logs() && is_empty_list(&text);

@@ -56,10 +56,8 @@ pub fn keep(
         (CLUSTER_API, "MachineSet") => push(&mut all.cluster_api_sets, object),
         (CLUSTER_API, "MachineDeployment") => push(&mut all.deployments, object),
         (CLUSTER_API, "Cluster") => read(object, |of: ClusterObject| {
-            let Metadata {
-                namespace, name, ..
-            } = of.metadata;
-            all.clusters.insert((namespace, name), of.is_paused);
+            let name = (of.metadata.namespace, of.metadata.name);
+            all.clusters.insert(name, of.is_paused);
         }),
         (CLUSTER_API, "MachinePool") => push(&mut all.machine_pools, object),
         (MACHINE_API | CLUSTER_API, "Machine") => read(object, |machine| {

@@ -3,8 +3,8 @@
 pub(crate) mod skew;
 pub(crate) mod value;
 
-use crate::audit::results::ClusterSkew;
 use crate::audit::results::upkeep::{Difference, OperatorDifference};
+use crate::audit::results::{ClusterSkew, Oldest};
 use crate::audit::upkeep::candidate::parsed;
 use crate::operator::{self, Mismatch, Operator, OperatorLimits, OperatorSettings};
 use crate::policy::{Bound, Limit, Mode, Policy, choose};
@@ -44,7 +44,7 @@ pub(crate) fn differences(
 /// `checkRHCOSVersionSkew` of pkg/operator/status.go and its test with 9.0.20251023-0).
 pub(crate) fn stream_note(
     objects: &Objects,
-    oldest: Option<&ImageVersion>,
+    oldest: Option<&Oldest>,
     release: Option<&str>,
 ) -> Option<String> {
     let cluster = objects.skew.as_ref().filter(|skew| skew.mode != "None")?;
@@ -55,10 +55,8 @@ pub(crate) fn stream_note(
     let is_below =
         |image: &ImageVersion| is_stream_9(image) && limits.minimum_rhel.major >= STREAM_9;
     let named = cluster.rhcos_version.as_deref().map(ImageVersion::parse);
-    let (version, begin) = match (
-        named.filter(is_below),
-        oldest.filter(|image| is_below(image)),
-    ) {
+    let oldest = oldest.map(|oldest| ImageVersion::parse(&oldest.boot_image.version));
+    let (version, begin) = match (named.filter(is_below), oldest.filter(is_below)) {
         (Some(named), _) => (named.text.clone(), "the cluster names"),
         (None, Some(oldest)) => (oldest.text.clone(), "do not name"),
         (None, None) => return None,

@@ -62,8 +62,11 @@ pub(crate) fn oldest(users: Vec<User>) -> Option<(ImageVersion, Oldest)> {
 }
 
 /// The oldest of the versions that these joined nodes were made from.
-pub(crate) fn oldest_birth(nodes: Vec<User>) -> Option<OldestBirth> {
-    let (oldest, used_by, unknown) = oldest_of(nodes)?;
+pub(crate) fn oldest_birth<'a>(
+    nodes: impl Iterator<Item = (&'a str, Option<ImageVersion>)>,
+) -> Option<OldestBirth> {
+    let named = nodes.map(|(name, version)| (format!("Node {name}"), version));
+    let (oldest, used_by, unknown) = oldest_of(named.collect())?;
     Some(OldestBirth {
         boot_image: BootImageStatus::from(&oldest),
         used_by,

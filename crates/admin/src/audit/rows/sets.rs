@@ -274,9 +274,7 @@ fn with_machines(
     }
     let is_read = lookup.has_nodes()
         && (set.replicas_now == Some(0) || lookup.has_machines(of_set.kind.group()));
-    let has_webhook = of_set.kind == SetKind::MachineSet && set.source.infrastructure.is_none();
-    let named = set.source.user_data.as_deref();
-    let secret = named.or(has_webhook.then_some(DEFAULT_USER_DATA));
+    let secret = secret_of(of_set.kind, set);
     let asked = secret.and_then(|secret| asked_pool(lookup.objects, &set.metadata, secret));
     let is_pool_asked = asked.is_some();
     let pool = asked.or_else(|| of_set.image.pool.clone());
@@ -310,17 +308,28 @@ fn with_machines(
         let known = secret.zip(of_set.known.as_ref());
         of_set.stub = known.and_then(|(secret, known)| Stub::by_image(secret, &known.version));
     }
-    if let Some(newest) = newest
-        && says_image(newest, &of_set, set, lookup.objects)
-    {
-        let own = Image {
-            architecture: of_set.image.architecture.clone(),
-            stream: of_set.image.stream.clone(),
-            ..lookup.objects.image_of(&newest.metadata, &newest.source)
-        };
+    let newest = newest.filter(|newest| says_image(newest, &of_set, set, lookup.objects));
+    if let Some(newest) = newest {
+        let own = own_image(&of_set, newest, lookup.objects);
         of_set.known = by_member(newest, &own, nodes, lookup);
     }
     upkeep::with_capabilities(of_set, lookup.objects)
+}
+
+/// The Secret with the user data; of a MachineSet that names none, the one that admission fills in.
+fn secret_of(kind: SetKind, set: &MachineSet) -> Option<&str> {
+    let has_webhook = kind == SetKind::MachineSet && set.source.infrastructure.is_none();
+    let named = set.source.user_data.as_deref();
+    named.or(has_webhook.then_some(DEFAULT_USER_DATA))
+}
+
+/// The image that the newest Machine of a set names, for what that set makes.
+fn own_image(of_set: &Set, newest: &Machine, objects: &Objects) -> Image {
+    Image {
+        architecture: of_set.image.architecture.clone(),
+        stream: of_set.image.stream.clone(),
+        ..objects.image_of(&newest.metadata, &newest.source)
+    }
 }
 
 /// Tells whether the newest Machine says the image that a set does not name. A MachineSet never replaces a Machine,

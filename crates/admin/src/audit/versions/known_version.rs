@@ -82,39 +82,23 @@ pub(crate) fn by_newest_node<'a>(
     let (newest, (version, by)) = labelled.pop()?;
     let silent = last.filter(|last| last.metadata.name != newest.metadata.name);
     let created = newest.metadata.created;
-    let twin = labelled
-        .iter()
-        .find(|(node, (other, _))| node.metadata.created == created && *other != version);
-    let twin = twin.map(|(node, _)| &node.metadata.name);
+    let mut nodes = labelled.iter();
+    let has_twin =
+        nodes.any(|(node, (other, _))| node.metadata.created == created && *other != version);
     let name = &newest.metadata.name;
     let says = labelled
         .iter()
         .map(|(node, (version, _))| (&*node.metadata.name, version));
     let others = says.clone().filter(|(_, other)| **other != version).count();
     if others > 0 {
-        notes.push(format!(
-            "of the nodes made from it, {others} {} another version: {}a label is wrong",
-            if others == 1 { "says" } else { "say" },
-            if keeps_name {
-                ""
-            } else {
-                "what the field names was replaced, or "
-            },
-        ));
+        notes.push(disagreement(others, keeps_name));
     }
     // A node labels itself; an aleph file was read by a person.
     let claim = match (by, silent) {
-        (_, Some(silent)) => Some(Claim {
-            says: format!(
-                "Node {name} says {version}, and Node {}, the newest made from the same image, has no label",
-                silent.metadata.name
-            ),
-            may_be_newer: false,
-            is_open: true,
-        }),
+        (_, Some(silent)) => Some(unlabelled((name, &version), silent)),
         (KnownBy::Aleph, None) => None,
         (_, None) => contradiction((name, &version), says).map(|claim| Claim {
-            is_open: keeps_name || twin.is_some(),
+            is_open: keeps_name || has_twin,
             ..claim
         }),
     };
@@ -130,6 +114,28 @@ pub(crate) fn by_newest_node<'a>(
         claim,
         ..KnownVersion::new(version, by, from)
     })
+}
+
+/// The note on so many nodes that say other versions than the newest.
+fn disagreement(others: usize, keeps_name: bool) -> String {
+    let say = if others == 1 { "says" } else { "say" };
+    let replaced = match keeps_name {
+        true => "",
+        false => "what the field names was replaced, or ",
+    };
+    format!("of the nodes made from it, {others} {say} another version: {replaced}a label is wrong")
+}
+
+/// The claim of the newest node with a label, where a newer one has none.
+fn unlabelled((name, version): (&str, &ImageVersion), newer: &Node) -> Claim {
+    let newer = &newer.metadata.name;
+    Claim {
+        says: format!(
+            "Node {name} says {version}, and Node {newer}, the newest made from the same image, has no label"
+        ),
+        may_be_newer: false,
+        is_open: true,
+    }
 }
 
 /// The claim of a node whose label says another version than its annotation.

@@ -101,9 +101,9 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     if let Some(before) = before {
         since::compare(&before, &mut fleet)?;
         if since::shares_nothing(&before, &fleet) {
-            io.say(format_args!(
-                "warning: --since: none of its sets is here: it may be an audit of another cluster"
-            ));
+            io.say(
+                "warning: --since: none of its sets is here: it may be an audit of another cluster",
+            );
         }
     }
     let conclusions = Conclusions::of(&fleet, |name| AuditRequest::of(args, name));
@@ -112,13 +112,18 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     }
     choose(args, set_count, &mut fleet, io)?;
     print(args, terminal, &fleet, &conclusions, io)?;
+    Ok(exit(args, &fleet, &conclusions))
+}
+
+/// The exit status, by what `--fail-on` names.
+fn exit(args: &Args, fleet: &FleetAudit, conclusions: &Conclusions) -> Exit {
     let is_hidden = fleet.items.iter().any(ClusterAudit::is_incomplete);
     let ways = || fleet.audits().filter_map(|audit| audit.path.as_ref());
     let later = match args.path {
         None => [conclusions.all.later.is_some(), false],
         Some(_) => [false, true].map(|open| ways().any(|path| path.count(open) > 0)),
     };
-    Ok(args.fail_on.exit(conclusions.all.exit, is_hidden, later))
+    args.fail_on.exit(conclusions.all.exit, is_hidden, later)
 }
 
 /// Reads the cluster of the kubeconfig.
