@@ -115,3 +115,26 @@ fn doc_comments_open_with_a_noun_or_a_verb() {
         );
     }
 }
+
+/// Sources whose texts are a shell's, of logs, or of secrets.
+const OF_OTHERS: [&str; 3] = ["scripts.rs", "server_line.rs", "secrets.rs"];
+
+/// Whoever reads a cluster has no command line: failures are facts, and what helps has its words in
+/// `crates/admin/src/trouble.rs`.
+#[test]
+fn the_cluster_names_no_option_and_no_command() {
+    let mut found = vec![];
+    for file in files(&root().join("crates/cluster/src"), ".rs") {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap();
+        if OF_OTHERS.contains(&name) || name.ends_with("_tests.rs") {
+            continue;
+        }
+        let text = read(&file);
+        let lines = text.split("#[cfg(test)]").next().unwrap().lines();
+        let code = lines.filter(|line| !line.trim_start().starts_with("//"));
+        let is_option = |rest: &str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+        let says = |line: &&str| line.contains("`oc ") || line.split("--").skip(1).any(is_option);
+        found.extend(code.filter(says).map(|line| format!("{name}: {line}")));
+    }
+    assert_eq!(found, Vec::<String>::new());
+}

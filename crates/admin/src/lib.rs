@@ -29,6 +29,7 @@ pub(crate) mod schema;
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 pub(crate) mod template;
+pub mod trouble;
 pub(crate) mod why;
 pub(crate) mod yaml;
 

@@ -17,6 +17,7 @@ use crate::kinds::stream::images_of_streams;
 use crate::kinds::user_data::{self, UserData};
 use crate::lenient;
 use crate::text::printable;
+use crate::trouble::{Help, Trouble};
 use crate::unread::Unread;
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ pub fn group(api_version: &str) -> &str {
 ///
 /// # Errors
 /// The objects are of more than one cluster.
-pub fn settle(all: &mut Cluster) -> Result<(), String> {
+pub fn settle(all: &mut Cluster) -> Result<(), Trouble> {
     let mut staged = std::mem::take(&mut all.staged);
     staged.clusters.one()?;
     let objects = staged.in_order();
@@ -66,7 +67,7 @@ pub fn add_streams(all: &mut Cluster, file: &str, text: &str) -> Result<(), Stri
 ///
 /// # Errors
 /// It is none, or names no version. The text does not name the file.
-pub fn add_aleph(all: &mut Cluster, node: &str, bytes: &[u8]) -> Result<(), String> {
+pub fn add_aleph(all: &mut Cluster, node: &str, bytes: &[u8]) -> Result<(), Trouble> {
     let version = aleph::version(bytes)?;
     all.count += 1;
     all.alephs.insert(printable(node), version);
@@ -82,10 +83,10 @@ pub fn add(
     of: Option<(&str, &str)>,
     of_list: (&str, &str),
     object: &Value,
-) -> Result<(), String> {
+) -> Result<(), Trouble> {
     all.count += 1;
     if all.count > MAX_OBJECTS {
-        return Err(format!("there are more than {MAX_OBJECTS} objects"));
+        return Err(format!("there are more than {MAX_OBJECTS} objects").into());
     }
     let identity: Identity = lenient::known(object);
     let own = Some((&*identity.api_version.0, &*identity.kind.0));
@@ -170,7 +171,7 @@ fn put(all: &mut Cluster, (group, kind): (&str, &str), object: &Value) {
     let is_set = kind_table::is_of_sets((group, kind)) || is_groupless(group, kind);
     let unfit = |fields: Vec<String>| {
         let is_named = !fields.is_empty() && kind_table::is_read((group, kind));
-        is_named.then(|| format!("{}: what it says is not understood", fields.join(", ")))
+        is_named.then(|| format!("{}: what it says is not understood", fields.join(", ")).into())
     };
     if let Some(why) = kept.map_or_else(Some, unfit) {
         let kind = if kind.is_empty() { OBJECT } else { kind };
@@ -192,12 +193,12 @@ fn keep_kind(
     all: &mut Cluster,
     (group, kind): (&str, &str),
     object: &Value,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, Trouble> {
     if kind.is_empty() {
-        return Err("has no kind: `oc get -o json` prints what is read".to_owned());
+        return Err(Help::SayKind.after("has no kind"));
     }
     if is_groupless(group, kind) {
-        return Err("has no apiVersion: `oc get -o json` prints what is read".to_owned());
+        return Err(Help::SayKind.after("has no apiVersion"));
     }
     let metadata = Metadata::of(object);
     let has_name = !metadata.name.is_empty();
@@ -229,7 +230,7 @@ fn keep_kind(
         }
     };
     if kind_table::is_read((group, kind)) && !has_name {
-        return Err("has no name".to_owned());
+        return Err("has no name".into());
     }
     Ok(unfit)
 }
@@ -283,7 +284,7 @@ fn wrapped(kind: &str, object: &Value) -> Option<Unread> {
     }
     let (inner, set) = find(object, false)?;
     let within = Unread::of(kind, object, "").what;
-    let why = format!("it is within {within}: name what is in it, as objects of their own");
+    let why = Help::NameInner.after(format!("it is within {within}"));
     Some(Unread::of(&inner, set, why).hiding_sets(true))
 }
 

@@ -1,6 +1,6 @@
 //! A cluster, read from its API server, from files or from a gather, into objects and logs.
 //!
-//! It knows nothing of policies, of words for a person, or of a command line.
+//! It knows nothing of policies or of a command line. Failures are facts; what helps has a name, and no words.
 
 pub mod add;
 pub mod cluster;
@@ -15,6 +15,7 @@ pub mod logs;
 pub mod moment;
 pub mod names;
 pub mod secrets;
+pub mod trouble;
 pub mod unread;
 
 use skewguard_core::{aleph, clock, platform, text, verdict, version};

@@ -2,6 +2,7 @@
 
 use crate::kinds::metadata::Metadata;
 use crate::text::printable;
+use crate::trouble::{Help, Trouble};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -9,9 +10,6 @@ use std::fmt;
 
 /// At most this many objects that could not be understood are named.
 pub const MAX_NOT_UNDERSTOOD: usize = 100;
-
-/// Consequence where user data could not be read.
-const ESTIMATED: &str = "; the Ignition version of the user data is then an estimate, by the release that the cluster was installed as";
 
 /// Objects that could not be read, and why.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
@@ -28,22 +26,26 @@ pub struct Unread {
     /// It is user data, whose Ignition version the audit estimates.
     #[serde(skip)]
     pub is_estimated: bool,
+    #[serde(skip)]
+    pub help: Option<Help>,
 }
 
 impl Unread {
     /// Something that hides no sets.
-    pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
+    pub fn new(what: impl Into<String>, why: impl Into<Trouble>) -> Self {
+        let Trouble { what: why, help } = why.into();
         Self {
             what: what.into(),
-            why: why.into(),
+            why,
             hides_sets: false,
             makes_nodes: false,
             is_estimated: false,
+            help,
         }
     }
 
     /// An object of a kind.
-    pub fn of(kind: &str, object: &Value, why: impl Into<String>) -> Self {
+    pub fn of(kind: &str, object: &Value, why: impl Into<Trouble>) -> Self {
         let what = format!("{} {}", printable(kind), Metadata::of(object).full_name());
         Self::new(what.trim_end(), why)
     }
@@ -52,12 +54,6 @@ impl Unread {
     #[must_use]
     pub fn hiding_sets(self, hides_sets: bool) -> Self {
         Self { hides_sets, ..self }
-    }
-
-    /// Says that what user data would have said is an estimate.
-    pub fn estimate(&mut self) {
-        self.why += ESTIMATED;
-        self.is_estimated = true;
     }
 }
 

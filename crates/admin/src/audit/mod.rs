@@ -30,6 +30,7 @@ pub(crate) use skewguard_cluster::cluster::Cluster as Objects;
 pub(crate) use verdict::own::{RefusedOwn, refused_own};
 
 use crate::API_VERSION;
+use crate::trouble::tell;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::Release;
 use cluster::groups::MACHINE_API;
@@ -122,6 +123,7 @@ fn all_unread(lookup: &Lookup<'_>, mut unread: Vec<Unread>) -> Vec<Unread> {
     unread.extend(not_understood.cloned());
     let missing = missing::missing(lookup).into_iter();
     unread.extend(missing.take(MAX_NOT_UNDERSTOOD));
+    unread.iter_mut().for_each(tell);
     unread
 }
 

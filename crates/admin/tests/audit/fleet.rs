@@ -206,7 +206,7 @@ fn without_a_cluster_that_failed_the_sets_decide() {
     let (_, err, exit) = run(&config, &["--context", "good,olt"]);
     assert_eq!(exit, Exit::Failed);
     assert!(
-        err.contains("--context olt: there is no such context; there are good, old"),
+        err.contains(": context olt: there is no such context; there are good, old"),
         "{err}"
     );
     let (_, _, exit) = run(&config, &["--all-contexts", "--from", "x"]);

@@ -4,6 +4,7 @@ use crate::support::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
 use kube_client::Config;
 use secrecy::ExposeSecret;
 use skewguard_admin::cli::Exit;
+use skewguard_admin::trouble::said;
 use skewguard_cluster::connect::kubeconfigs;
 use skewguard_cluster::connect::login::{Environment, Login, LoginRequest};
 use std::ffi::OsString;
@@ -42,7 +43,8 @@ pub(crate) fn log_in(asked: LoginRequest<'_>, variables: &[(&str, &str)]) -> Res
 
 pub(crate) fn load_now(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
-    runtime.unwrap().block_on(kubeconfigs::load(asked, around))
+    let login = runtime.unwrap().block_on(kubeconfigs::load(asked, around));
+    login.map_err(said)
 }
 
 fn load(
@@ -177,7 +179,7 @@ fn several_files_are_merged() {
     let error = home.load(&list, Some("c")).unwrap_err();
     assert_eq!(
         error,
-        "missing:a/config:b/config: --context c: there is no such context; there are a, b"
+        "missing:a/config:b/config: context c: there is no such context; there are a, b"
     );
     home.write("b/config", "{");
     // What cannot be read may be a secret.

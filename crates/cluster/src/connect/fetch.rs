@@ -12,6 +12,7 @@ use crate::kinds::kind::{Kind, Request};
 use crate::kinds::kind_table::asked_for;
 use crate::kinds::machine::Machine;
 use crate::text::printable;
+use crate::trouble::{Help, Trouble};
 use crate::unread::Unread;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -50,11 +51,11 @@ enum FetchError {
     /// The continue token is too old; with a new one, if the server gives one.
     Expired(Option<String>),
     /// The account may not read it.
-    Forbidden(String),
+    Forbidden(Trouble),
     /// The answer is longer than is read.
-    TooLong(String),
-    /// Any other reason, for a person.
-    Failed(String),
+    TooLong(Trouble),
+    /// Any other reason.
+    Failed(Trouble),
 }
 
 /// How far the reading is.
@@ -85,7 +86,7 @@ pub async fn fetch(
     objects: &mut Cluster,
     kinds: Option<&[&str]>,
     watch: &mut dyn FnMut(FetchProgress<'_>),
-) -> Result<Vec<Unread>, String> {
+) -> Result<Vec<Unread>, Trouble> {
     let mut reader = ListReader::new(server, objects, watch);
     reader.greet().await?;
     let is_wanted = |kind: &&Kind| kinds.is_none_or(|kinds| kinds.contains(&kind.kind));
@@ -95,7 +96,7 @@ pub async fn fetch(
         if let (SECRET, [name]) = (resource.kind, &*resource.names) {
             for unread in reader.unread.iter_mut().skip(before) {
                 unread.what = format!("Secret {name}");
-                unread.estimate();
+                unread.is_estimated = true;
             }
         }
     }
@@ -109,10 +110,11 @@ pub async fn fetch(
     }
     match reader.unread.first() {
         Some(first) if reader.forbidden == reader.unread.len() && reader.objects.count == 0 => {
-            Err(format!(
-                "this account may read nothing that the audit reads: {}; `oc skewguard render manifests --auditor` prints the ClusterRole that it lacks",
+            let what = format!(
+                "this account may read nothing that the audit reads: {}",
                 first.why
-            ))
+            );
+            Err(Help::Rights.after(what))
         }
         _ => Ok(reader.unread),
     }
@@ -152,7 +154,7 @@ pub async fn fetch_text(
     server: &Server,
     path: &str,
     watch: &mut dyn FnMut(FetchProgress<'_>),
-) -> Result<Option<Vec<u8>>, String> {
+) -> Result<Option<Vec<u8>>, Trouble> {
     let mut objects = Cluster::default();
     match ListReader::new(server, &mut objects, watch).get(path).await {
         Ok(body) => Ok(Some(body)),
@@ -160,7 +162,7 @@ pub async fn fetch_text(
         Err(FetchError::Failed(why) | FetchError::Forbidden(why) | FetchError::TooLong(why)) => {
             Err(why)
         }
-        Err(FetchError::Expired(_)) => Err("it is gone".to_owned()),
+        Err(FetchError::Expired(_)) => Err("it is gone".into()),
     }
 }
 
@@ -189,12 +191,12 @@ impl<'a> ListReader<'a> {
     }
 
     /// Asks whether this is an API server, before anything is read of it.
-    async fn greet(&mut self) -> Result<(), String> {
+    async fn greet(&mut self) -> Result<(), Trouble> {
         match self.answer(stranger::PATH).await {
             Ok(answer) => match (stranger(answer.status, &answer.body), answer.status) {
                 (Some(why), _) => Err(why),
-                (None, 429 | 500..=599) => Err(refusal(&answer)),
-                (None, 401) => Err(NOT_ACCEPTED.to_owned()),
+                (None, 429 | 500..=599) => Err(refusal(&answer).into()),
+                (None, 401) => Err(NOT_ACCEPTED.into()),
                 (None, _) => Ok(()),
             },
             Err(FetchError::Failed(why) | FetchError::TooLong(why)) => Err(why),
@@ -212,7 +214,7 @@ impl<'a> ListReader<'a> {
                 why
             }
             Err(FetchError::Expired(_)) => {
-                "the list expired while it was read: try again".to_owned()
+                Help::TryAgain.after("the list expired while it was read")
             }
         };
         self.unread
@@ -242,7 +244,7 @@ impl<'a> ListReader<'a> {
             let is_missed = is_installed || namespace != Some(REPORTS_NAMESPACE);
             let read = match self.request(&request).await {
                 Err(FetchError::Absent) if kind.is_everywhere() => {
-                    Err(FetchError::Failed(NOT_THERE.to_owned()))
+                    Err(FetchError::Failed(NOT_THERE.into()))
                 }
                 read => read,
             };
@@ -376,7 +378,7 @@ impl<'a> ListReader<'a> {
                     if self.objects.count - before > MAX_LISTED {
                         let why =
                             format!("there are more than {MAX_LISTED}: only the first were read");
-                        return Err(FetchError::Failed(why));
+                        return Err(FetchError::Failed(why.into()));
                     }
                     token
                 }
@@ -397,9 +399,8 @@ impl<'a> ListReader<'a> {
                 return Ok(());
             }
         }
-        Err(FetchError::Failed(format!(
-            "the server's list has more than {MAX_PAGES} pages"
-        )))
+        let why = format!("the server's list has more than {MAX_PAGES} pages");
+        Err(FetchError::Failed(why.into()))
     }
 
     /// Adds a page, and gives back the token of the next one; those of all before are known by their hashes.
@@ -418,14 +419,15 @@ impl<'a> ListReader<'a> {
         let is_known = !tokens.insert(hasher.finish());
         if !token.is_empty() && (is_known || new(self.objects) == before) {
             let why = "the server's list has no end: a page has nothing new, or names one as the next that was read before";
-            return Err(FetchError::Failed(why.to_owned()));
+            return Err(FetchError::Failed(why.into()));
         }
         Ok(token)
     }
 
     fn add(&mut self, body: &[u8], of: (&str, &str)) -> Result<String, FetchError> {
         let body = std::str::from_utf8(body).map_err(said)?;
-        add_page(self.objects, body, Some(of)).map_err(said)
+        let added = add_page(self.objects, body, Some(of));
+        added.map_err(|trouble| FetchError::Failed(trouble.printable()))
     }
 
     /// The content of one path.
@@ -437,9 +439,9 @@ impl<'a> ListReader<'a> {
             410 => Err(FetchError::Expired(
                 str_at(&status(&answer.body), "/metadata/continue").map(str::to_owned),
             )),
-            401 => Err(FetchError::Failed(NOT_ACCEPTED.to_owned())),
-            403 => Err(FetchError::Forbidden(refusal(&answer))),
-            _ => Err(FetchError::Failed(refusal(&answer))),
+            401 => Err(FetchError::Failed(NOT_ACCEPTED.into())),
+            403 => Err(FetchError::Forbidden(refusal(&answer).into())),
+            _ => Err(FetchError::Failed(refusal(&answer).into())),
         }
     }
 
@@ -454,16 +456,15 @@ impl<'a> ListReader<'a> {
             ..
         } = self.server;
         if silent.get() == MOST_SILENT {
-            return Err(FetchError::Failed(format!(
-                "not asked: the server did not answer {MOST_SILENT} requests before it"
-            )));
+            let why =
+                format!("not asked: the server did not answer {MOST_SILENT} requests before it");
+            return Err(FetchError::Failed(why.into()));
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(FetchError::Failed(format!(
-                "not asked: reading the cluster took longer than {} minutes",
-                LONGEST.as_secs() / 60
-            )));
+            let minutes = LONGEST.as_secs() / 60;
+            let why = format!("not asked: reading the cluster took longer than {minutes} minutes");
+            return Err(FetchError::Failed(why.into()));
         }
         let end = Instant::now() + self.server.timeout().min(left);
         let mut attempt = 0;
@@ -475,7 +476,7 @@ impl<'a> ListReader<'a> {
                 Ok(answer) if matches!(answer.status, 429 | 500..=599) => {
                     (refusal(answer), answer.retry_after)
                 }
-                Err(error) if error.is_passing() => (error.to_string(), None),
+                Err(error) if error.is_passing() => (error.trouble.what.clone(), None),
                 _ => {
                     is_down.set(is_down.get() && answer.is_err());
                     break answer;
@@ -493,14 +494,14 @@ impl<'a> ListReader<'a> {
         let is_silent = answer.as_ref().is_err_and(|error| !error.is_too_long());
         silent.set(if is_silent { silent.get() + 1 } else { 0 });
         answer.map_err(|error| match error.is_too_long() {
-            true => FetchError::TooLong(error.to_string()),
-            false => FetchError::Failed(error.to_string()),
+            true => FetchError::TooLong(error.trouble),
+            false => FetchError::Failed(error.trouble),
         })
     }
 }
 
 fn said(error: impl Display) -> FetchError {
-    FetchError::Failed(printable(&error.to_string()))
+    FetchError::Failed(printable(&error.to_string()).into())
 }
 
 /// A name that goes into a path.
@@ -509,7 +510,7 @@ fn plain(name: Option<&str>) -> Result<String, FetchError> {
     match name {
         Some(name) if name.len() <= 253 && name.bytes().all(is_plain) => Ok(name.to_owned()),
         _ => Err(FetchError::Failed(
-            "the server names a resource that no server has".to_owned(),
+            "the server names a resource that no server has".into(),
         )),
     }
 }

@@ -3,6 +3,7 @@
 use super::login::{Environment, Login, LoginRequest, in_pod, log_in, said};
 use crate::file::{cause, name as name_of};
 use crate::text::printable;
+use crate::trouble::{Help, Trouble};
 use kube_client::config::{Kubeconfig, KubeconfigError, NamedContext};
 use std::fs::Metadata;
 use std::io::Read;
@@ -13,15 +14,12 @@ const MAX_BYTES: u64 = 8 << 20;
 
 const MISSING: &str = "there is no such file";
 
-const REMEDY: &str =
-    "name one with --kubeconfig, or objects that `oc get -o json` printed with --from";
-
-/// Reads the kubeconfigs of `--kubeconfig`, else of `KUBECONFIG`, else `.kube/config` at home, and
+/// Reads the kubeconfig that is asked for, else those of `KUBECONFIG`, else `.kube/config` at home, and
 /// what they name. Where there is none of these, and this is a pod, its service account is used.
 ///
 /// # Errors
 /// One of these cannot be had or is not supported. The text names files and fields, never a value.
-pub async fn load(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, String> {
+pub async fn load(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, Trouble> {
     match Kubeconfigs::find(asked.file, around)? {
         Ok(kubeconfigs) => kubeconfigs.login(asked, around).await,
         Err(missing) => {
@@ -39,12 +37,12 @@ fn names(files: &[PathBuf]) -> String {
 }
 
 /// Why there is nothing to log in with.
-fn missing(files: &[PathBuf]) -> String {
-    if files.is_empty() {
-        format!("neither KUBECONFIG nor HOME is set: {REMEDY}")
-    } else {
-        format!("{}: {MISSING}: {REMEDY}", names(files))
-    }
+fn missing(files: &[PathBuf]) -> Trouble {
+    let what = match files {
+        [] => "neither KUBECONFIG nor HOME is set".to_owned(),
+        files => format!("{}: {MISSING}", names(files)),
+    };
+    Help::NameKubeconfig.after(what)
 }
 
 /// What kubeconfigs say together, for several logins.
@@ -62,7 +60,7 @@ impl Kubeconfigs {
     pub fn find(
         file: Option<&Path>,
         around: Environment<'_>,
-    ) -> Result<Result<Self, String>, String> {
+    ) -> Result<Result<Self, Trouble>, Trouble> {
         let (files, may_miss) = files(file, around);
         let name = names(&files);
         let read = read_all(&files, may_miss)?;
@@ -75,7 +73,7 @@ impl Kubeconfigs {
     ///
     /// # Errors
     /// There is none, or one that cannot be read. The text names files and fields, never a value.
-    pub fn read(file: Option<&Path>, around: Environment<'_>) -> Result<Self, String> {
+    pub fn read(file: Option<&Path>, around: Environment<'_>) -> Result<Self, Trouble> {
         Self::find(file, around)?
     }
 
@@ -92,7 +90,7 @@ impl Kubeconfigs {
 
     /// # Errors
     /// There is no such context; the text says which there are.
-    pub fn check(&self, context: &str) -> Result<(), String> {
+    pub fn check(&self, context: &str) -> Result<(), Trouble> {
         if self.context(context).is_some() {
             return Ok(());
         }
@@ -107,11 +105,11 @@ impl Kubeconfigs {
             [only] => format!("there is {}", printable(only)),
             names => format!("there are {}", printable(&names.join(", "))),
         };
-        Err(format!(
-            "{}: --context {}: there is no such context; {has}",
-            self.name,
+        let what = format!(
+            "context {}: there is no such context; {has}",
             printable(context)
-        ))
+        );
+        Err(Trouble::from(what).of(&self.name))
     }
 
     /// The names of a context's cluster and user; its own where it has none.
@@ -140,7 +138,7 @@ impl Kubeconfigs {
         &self,
         asked: LoginRequest<'_>,
         around: Environment<'_>,
-    ) -> Result<Login, String> {
+    ) -> Result<Login, Trouble> {
         if let Some(context) = asked.context {
             self.check(context)?;
         }
@@ -152,7 +150,7 @@ impl Kubeconfigs {
                 KubeconfigError::CurrentContextNotSet,
                 KubeconfigError::LoadContext,
             );
-            return Err(format!("{}: {}", self.name, said(&why)));
+            return Err(said(&why).of(&self.name));
         }
         let (cluster, user) = self.place(context.as_deref().unwrap_or_default());
         // What is of other contexts is not copied for each.
@@ -193,14 +191,14 @@ fn files(asked: Option<&Path>, around: Environment<'_>) -> (Vec<PathBuf>, bool) 
 
 /// What the files say together; `None` where there is none of them. The first file that names a
 /// thing wins, as for client-go.
-fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, String> {
+fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, Trouble> {
     let mut merged: Option<Kubeconfig> = None;
     for file in files {
-        let of_file = |what: String| format!("{}: {what}", name_of(file));
+        let of_file = |trouble: Trouble| trouble.of(name_of(file));
         let read = match read(file).map_err(of_file)? {
             Some(read) => read,
             None if may_miss => continue,
-            None => return Err(of_file(MISSING.to_owned())),
+            None => return Err(of_file(MISSING.into())),
         };
         merged = Some(match merged {
             None => read,
@@ -211,17 +209,17 @@ fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, Str
 }
 
 /// One file; `None` where there is none.
-fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
+fn read(file: &Path) -> Result<Option<Kubeconfig>, Trouble> {
     // A person means something to read once: `-`, or a shell's `<(command)`.
     let is_stdin = file == Path::new("-");
     let about = match std::fs::metadata(file) {
         _ if is_stdin => None,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(cause(&error)),
-        Ok(about) if about.is_dir() => return Err("is a directory".to_owned()),
+        Err(error) => return Err(cause(&error).into()),
+        Ok(about) if about.is_dir() => return Err("is a directory".into()),
         Ok(about) => Some(about).filter(Metadata::is_file),
     };
-    let too_large = || format!("is larger than {MAX_BYTES} bytes");
+    let too_large = || format!("is larger than {MAX_BYTES} bytes").into();
     let Some(about) = about else {
         let mut text = zeroize::Zeroizing::new(String::new());
         let stream: Box<dyn Read> = if is_stdin {
@@ -246,9 +244,9 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, String> {
 }
 
 /// Gives back a kubeconfig that is one: any other object reads as one without contexts.
-fn is_kubeconfig(read: Kubeconfig) -> Result<Kubeconfig, String> {
+fn is_kubeconfig(read: Kubeconfig) -> Result<Kubeconfig, Trouble> {
     match read.kind.as_deref() {
         None | Some("" | "Config") => Ok(read),
-        Some(kind) => Err(format!("this is a {}, not a kubeconfig", printable(kind))),
+        Some(kind) => Err(format!("this is a {}, not a kubeconfig", printable(kind)).into()),
     }
 }

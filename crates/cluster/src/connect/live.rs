@@ -13,6 +13,7 @@ use crate::kinds::node::Node;
 use crate::lenient;
 use crate::moment::Moment;
 use crate::text::is_dns_name;
+use crate::trouble::Trouble;
 use crate::unread::Unread;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
@@ -94,7 +95,7 @@ pub async fn fetch(
 }
 
 /// An object; `None` where it is not there.
-async fn object(server: &Server, path: &str, watch: Watch<'_>) -> Result<Option<Value>, String> {
+async fn object(server: &Server, path: &str, watch: Watch<'_>) -> Result<Option<Value>, Trouble> {
     let body = fetch_text(server, path, watch).await?;
     Ok(body.and_then(|body| serde_json::from_slice(&body).ok()))
 }
@@ -273,7 +274,7 @@ fn add_server(cluster: &mut Cluster, name: &str, began: Option<Moment>, now: Mom
 
 /// The Nodes that are not Ready, by the table that `oc get nodes` shows: their metadata alone does
 /// not say it, and a whole one has hundreds of kilobytes.
-async fn not_ready(server: &Server, watch: Watch<'_>) -> Result<BTreeSet<String>, String> {
+async fn not_ready(server: &Server, watch: Watch<'_>) -> Result<BTreeSet<String>, Trouble> {
     let mut names = BTreeSet::new();
     let mut next = String::new();
     for _ in 0..MOST_PAGES {

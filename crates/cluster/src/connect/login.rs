@@ -8,6 +8,7 @@ use super::server::{Failure, Server};
 use crate::file::cause;
 use crate::secrets::without_secrets;
 use crate::text::printable;
+use crate::trouble::{Help, Trouble};
 use hyper_util::client::proxy::matcher::Matcher;
 use kube_client::client::ClientBuilder;
 use kube_client::config::{
@@ -77,8 +78,8 @@ pub async fn log_in(
     user: &str,
     asked: LoginRequest<'_>,
     around: Environment<'_>,
-) -> Result<Login, String> {
-    let of_all = |what: String| format!("{name}: {what}");
+) -> Result<Login, Trouble> {
+    let of_all = |trouble: Trouble| trouble.of(&name);
     let context = own.current_context.as_deref().map(printable);
     let mut by_way_of = Vec::new();
     let cluster = own.clusters.first_mut();
@@ -98,7 +99,8 @@ pub async fn log_in(
     if let Some((url, said_by)) = &proxy {
         by_way_of.push(format!("by the proxy that {said_by} names"));
         let url = url.parse();
-        config.proxy_url = Some(url.map_err(|_| of_all(format!("{said_by}: is not an URL")))?);
+        config.proxy_url =
+            Some(url.map_err(|_| of_all(format!("{said_by}: is not an URL").into()))?);
     }
     // `fetch` has its own, which says so.
     config.default_retry = false;
@@ -122,7 +124,7 @@ impl Login {
     ///
     /// # Errors
     /// They cannot be had.
-    pub async fn connect(&mut self, timeout: Duration) -> Result<Server, String> {
+    pub async fn connect(&mut self, timeout: Duration) -> Result<Server, Trouble> {
         // Before the time of the whole request is up: it says more.
         self.config.connect_timeout = Some(CONNECT.min(timeout - timeout / 10));
         Ok(Server::new(self.client().await?, timeout))
@@ -132,7 +134,7 @@ impl Login {
     ///
     /// # Errors
     /// They cannot be had. The text has nothing that a program printed.
-    pub async fn client(&self) -> Result<Client, String> {
+    pub async fn client(&self) -> Result<Client, Trouble> {
         let mut config = self.config.clone();
         let of = |field: &str| format!("{}: users[{}].user.{field}", self.name, self.user);
         let from = match config.auth_info.exec.take() {
@@ -141,7 +143,7 @@ impl Login {
                 let from = of(&format!("exec: {program}"));
                 config.auth_info = with_program(config.auth_info, exec)
                     .await
-                    .map_err(|what| format!("{from}: {what}"))?;
+                    .map_err(|trouble| trouble.of(&from))?;
                 from
             }
             None => match config
@@ -152,7 +154,7 @@ impl Login {
                 Some(file) => {
                     let from = of("tokenFile");
                     let text = std::fs::read_to_string(&file);
-                    let text = text.map_err(|error| format!("{from}: {}", cause(&error)))?;
+                    let text = text.map_err(|error| Trouble::from(cause(&error)).of(&from))?;
                     config.auth_info.token = Some(text.into());
                     from
                 }
@@ -165,21 +167,21 @@ impl Login {
         }
         let client = ClientBuilder::try_from(config).map(ClientBuilder::build);
         client.map_err(|error| match error {
-            Error::Auth(error) => format!("{}: {}", self.name, printable(&error.to_string())),
-            error => format!("{}: {}", self.name, Failure::of(&error)),
+            Error::Auth(error) => Trouble::from(printable(&error.to_string())).of(&self.name),
+            error => Failure::of(&error).trouble.of(&self.name),
         })
     }
 }
 
 /// What a program gives. One that asks a person may take as long as the person.
-async fn with_program(mut user: AuthInfo, exec: ExecConfig) -> Result<AuthInfo, String> {
+async fn with_program(mut user: AuthInfo, exec: ExecConfig) -> Result<AuthInfo, Trouble> {
     let patience = match exec.interactive_mode {
         Some(ExecInteractiveMode::Never) => PATIENCE,
         _ => Duration::MAX,
     };
     let given = tokio::task::spawn_blocking(move || give(&mut user, &exec).map(|()| user));
     match tokio::time::timeout(patience, given).await {
-        Err(_) => Err(format!("did not end within {} seconds", PATIENCE.as_secs())),
+        Err(_) => Err(format!("did not end within {} seconds", PATIENCE.as_secs()).into()),
         Ok(ended) => ended.map_err(|error| error.to_string())?,
     }
 }
@@ -227,13 +229,12 @@ fn trust(
     insecure: bool,
     around: Environment<'_>,
     by_way_of: &mut Vec<String>,
-) -> Result<Option<(String, &'static str)>, String> {
+) -> Result<Option<(String, &'static str)>, Trouble> {
     let is_set = |field: &Option<String>| field.as_deref().is_some_and(|value| !value.is_empty());
     let server = cluster.server.clone().unwrap_or_default();
     if !server.starts_with("https://") {
         return Err(
-            "server: does not start with https://: credentials are never sent in the clear"
-                .to_owned(),
+            "server: does not start with https://: credentials are never sent in the clear".into(),
         );
     }
     if insecure {
@@ -241,9 +242,9 @@ fn trust(
         cluster.certificate_authority_data = None;
         cluster.insecure_skip_tls_verify = Some(true);
     } else if cluster.insecure_skip_tls_verify == Some(true) {
-        return Err("insecure-skip-tls-verify would send your credentials to any server that answers: remove it, and name the CA in \
-                    certificate-authority (`oc login --certificate-authority=FILE` writes that), or run with --insecure-skip-tls-verify"
-            .to_owned());
+        let what =
+            "insecure-skip-tls-verify would send your credentials to any server that answers";
+        return Err(Help::NameCa.after(what));
     } else if !is_set(&cluster.certificate_authority)
         && !is_set(&cluster.certificate_authority_data)
     {
@@ -268,9 +269,8 @@ fn trust(
     if ["http", "https", "socks5"].contains(&scheme) {
         Ok(Some((whole, said_by)))
     } else {
-        Err(format!(
-            "{said_by}: is not supported: only a proxy that is reached by http, https or socks5 is"
-        ))
+        let what = "is not supported: only a proxy that is reached by http, https or socks5 is";
+        Err(Trouble::from(what).of(said_by))
     }
 }
 
@@ -286,10 +286,15 @@ fn goes_by_proxy(server: &str, around: Environment<'_>) -> bool {
 }
 
 /// Refuses what kube does not do, or does without asking.
-fn check_user(user: Option<&mut AuthInfo>, name: &str, is_one_of_many: bool) -> Result<(), String> {
-    let wrong = |field: &str, what: &str| Err(format!("users[{name}].user.{field}: {what}"));
+fn check_user(
+    user: Option<&mut AuthInfo>,
+    name: &str,
+    is_one_of_many: bool,
+) -> Result<(), Trouble> {
+    let wrong =
+        |field: &str, trouble: Trouble| Err(trouble.of(format!("users[{name}].user.{field}")));
     let Some(user) = user else {
-        return Err(format!("users[{name}]: is missing; the context names it"));
+        return Err(format!("users[{name}]: is missing; the context names it").into());
     };
     for (field, is_set) in [
         ("auth-provider", user.auth_provider.is_some()),
@@ -298,10 +303,7 @@ fn check_user(user: Option<&mut AuthInfo>, name: &str, is_one_of_many: bool) -> 
         ("as", user.impersonate.is_some()),
     ] {
         if is_set {
-            return wrong(
-                field,
-                "is not supported: use a token or a client certificate",
-            );
+            return wrong(field, Help::OtherCredentials.after("is not supported"));
         }
     }
     // As for client-go, a token or a certificate in the file wins over the program.
@@ -314,20 +316,18 @@ fn check_user(user: Option<&mut AuthInfo>, name: &str, is_one_of_many: bool) -> 
         Some(exec) => {
             let program = printable(exec.command.as_deref().unwrap_or_default());
             return check_program(exec, is_one_of_many)
-                .or_else(|what| wrong("exec", &format!("{program}: {what}")));
+                .or_else(|trouble| wrong("exec", trouble.of(program)));
         }
         None => {
-            return wrong(
-                "token",
-                "is missing, and so is every other credential (tokenFile, client-certificate, exec)",
-            );
+            let what = "is missing, and so is every other credential (tokenFile, client-certificate, exec)";
+            return wrong("token", what.into());
         }
     }
     Ok(())
 }
 
 /// A program that gives credentials (client-go, `clientcmd/api/v1`, `ExecConfig`).
-fn check_program(exec: &mut ExecConfig, is_one_of_many: bool) -> Result<(), &'static str> {
+fn check_program(exec: &mut ExecConfig, is_one_of_many: bool) -> Result<(), Trouble> {
     let api_version = exec.api_version.as_deref().unwrap_or_default();
     if ![
         "client.authentication.k8s.io/v1",
@@ -336,24 +336,23 @@ fn check_program(exec: &mut ExecConfig, is_one_of_many: bool) -> Result<(), &'st
     .contains(&api_version)
     {
         return Err(
-            "its apiVersion is not supported: only v1 and v1beta1 of client.authentication.k8s.io are",
+            "its apiVersion is not supported: only v1 and v1beta1 of client.authentication.k8s.io are".into(),
         );
     }
     if std::io::stdin().is_terminal() && !is_one_of_many {
         return Ok(());
     }
     if exec.interactive_mode == Some(ExecInteractiveMode::Always) {
-        return Err(
-            "wants to ask (interactiveMode: Always), and nobody is at a terminal: log in first, or use a token",
-        );
+        let what = "wants to ask (interactiveMode: Always), and nobody is at a terminal";
+        return Err(Help::LogInFirst.after(what));
     }
     exec.interactive_mode = Some(ExecInteractiveMode::Never);
     Ok(())
 }
 
 /// What is wrong with a kubeconfig. What the parser says may quote it, tokens included.
-pub fn said(error: &KubeconfigError) -> String {
-    match error {
+pub fn said(error: &KubeconfigError) -> Trouble {
+    let what = match error {
         KubeconfigError::Parse(error) => match error.location() {
             Some(at) => format!(
                 "{}:{}: is not valid YAML of a kubeconfig",
@@ -369,7 +368,7 @@ pub fn said(error: &KubeconfigError) -> String {
         }
         KubeconfigError::ReadConfig(error, _) => cause(error),
         KubeconfigError::CurrentContextNotSet => {
-            "current-context is missing; choose one with --context".to_owned()
+            return Help::NameContext.after("current-context is missing");
         }
         KubeconfigError::LoadContext(name) => {
             format!(
@@ -384,5 +383,6 @@ pub fn said(error: &KubeconfigError) -> String {
             )
         }
         other => printable(&other.to_string()),
-    }
+    };
+    what.into()
 }

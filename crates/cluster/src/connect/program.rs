@@ -2,6 +2,7 @@
 //! print.
 
 use crate::file::cause;
+use crate::trouble::{Help, Trouble};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube_client::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
@@ -31,7 +32,7 @@ struct Status {
 ///
 /// # Errors
 /// It gives nothing. The text has nothing that it printed.
-pub(super) fn give(user: &mut AuthInfo, exec: &ExecConfig) -> Result<(), String> {
+pub(super) fn give(user: &mut AuthInfo, exec: &ExecConfig) -> Result<(), Trouble> {
     let printed = run(exec)?;
     let read: Option<Credential> = serde_saphyr::from_slice(&printed).ok();
     let status = read.and_then(|read| read.status);
@@ -48,8 +49,8 @@ pub(super) fn give(user: &mut AuthInfo, exec: &ExecConfig) -> Result<(), String>
 }
 
 /// What a program prints.
-fn run(exec: &ExecConfig) -> Result<Zeroizing<Vec<u8>>, String> {
-    let by_hand = |what: String| format!("{what}; run it by hand to see why");
+fn run(exec: &ExecConfig) -> Result<Zeroizing<Vec<u8>>, Trouble> {
+    let by_hand = |what: String| Help::RunByHand.after(what);
     let mut command = Command::new(exec.command.as_deref().unwrap_or_default());
     command.args(exec.args.iter().flatten());
     for variable in exec.env.iter().flatten() {

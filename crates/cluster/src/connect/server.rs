@@ -4,7 +4,7 @@
 use super::stranger;
 use crate::clock;
 use crate::file::cause;
-use crate::text::printable;
+use crate::trouble::{Help, Trouble};
 use http::Request;
 use http::header::{ACCEPT, RETRY_AFTER};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -13,7 +13,6 @@ use kube_client::client::Body;
 use rustls::{AlertDescription as Alert, CertificateError as Bad};
 use std::cell::Cell;
 use std::error::Error;
-use std::fmt;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -45,7 +44,7 @@ pub struct Response {
 
 /// Why there is no answer. It is printable, and has no secret.
 pub struct Failure {
-    said: String,
+    pub trouble: Trouble,
     kind: FailureKind,
 }
 
@@ -119,25 +118,18 @@ impl Server {
     }
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.said)
-    }
-}
-
 impl Failure {
-    fn passing(said: impl fmt::Display) -> Self {
-        Self {
-            said: printable(&said.to_string()),
-            kind: FailureKind::Passing,
-        }
+    fn new(kind: FailureKind, trouble: impl Into<Trouble>) -> Self {
+        let trouble = trouble.into().printable();
+        Self { trouble, kind }
     }
 
-    fn lasting(said: impl fmt::Display) -> Self {
-        Self {
-            said: printable(&said.to_string()),
-            kind: FailureKind::Lasting,
-        }
+    fn passing(trouble: impl Into<Trouble>) -> Self {
+        Self::new(FailureKind::Passing, trouble)
+    }
+
+    fn lasting(trouble: impl Into<Trouble>) -> Self {
+        Self::new(FailureKind::Lasting, trouble)
     }
 
     /// Tells whether a later try can succeed although nobody changes anything.
@@ -156,7 +148,7 @@ impl Failure {
         let chain = || std::iter::successors(Some(error), |error| (*error).source());
         chain()
             .find_map(precise)
-            .unwrap_or_else(|| Self::lasting(chain().last().unwrap_or(error)))
+            .unwrap_or_else(|| Self::lasting(chain().last().unwrap_or(error).to_string()))
     }
 }
 
@@ -166,17 +158,15 @@ fn precise(found: &(dyn Error + 'static)) -> Option<Failure> {
     }
     if found.is::<LengthLimitError>() {
         let mib = MAX_ANSWER >> 20;
-        return Some(Failure {
-            said: format!("the answer is longer than {mib} MiB, also of one object alone"),
-            kind: FailureKind::TooLong,
-        });
+        let what = format!("the answer is longer than {mib} MiB, also of one object alone");
+        return Some(Failure::new(FailureKind::TooLong, what));
     }
     if found
         .downcast_ref::<hyper::Error>()
         .is_some_and(hyper::Error::is_parse)
     {
         let why = "it speaks TLS on this port, and something else than HTTP";
-        return Some(Failure::lasting(stranger::sentence(why)));
+        return Some(Failure::lasting(stranger::trouble(why)));
     }
     let error = found.downcast_ref::<std::io::Error>()?;
     // The error inside an io::Error is not in its chain of sources.
@@ -207,10 +197,8 @@ fn tls(error: &rustls::Error) -> Failure {
         rustls::Error::InvalidCertificate(Bad::Other(other))
             if format!("{:?}", other.0) == "CaUsedAsEndEntity" =>
         {
-            Failure::lasting(
-                "the server's certificate is a CA, its own one, which oc accepts and this program does not: give the API server a certificate that a \
-                 CA signed, or gather with `oc skewguard audit --print-commands` and audit the files (--from)",
-            )
+            let what = "the server's certificate is a CA, its own one, which oc accepts and this program does not";
+            Failure::lasting(Help::OwnCertificate.after(what))
         }
         rustls::Error::InvalidCertificate(
             Bad::Expired
@@ -223,9 +211,10 @@ fn tls(error: &rustls::Error) -> Failure {
         )),
         rustls::Error::InvalidCertificate(
             Bad::NotValidForName | Bad::NotValidForNameContext { .. },
-        ) => Failure::lasting(format!(
-            "the server's certificate is for another name ({error}); if the kubeconfig means that one, it needs tls-server-name"
-        )),
+        ) => {
+            let what = format!("the server's certificate is for another name ({error})");
+            Failure::lasting(Help::TlsServerName.after(what))
+        }
         // With these alerts a server rejects our certificate (RFC 8446, 6.2).
         rustls::Error::AlertReceived(
             alert @ (Alert::CertificateRequired
@@ -241,7 +230,7 @@ fn tls(error: &rustls::Error) -> Failure {
             "the server did not accept the client certificate: {alert:?}"
         )),
         rustls::Error::InvalidMessage(_) => {
-            Failure::lasting(stranger::sentence("it does not speak TLS on this port"))
+            Failure::lasting(stranger::trouble("it does not speak TLS on this port"))
         }
         other => Failure::lasting(format!("TLS failed: {other}")),
     }

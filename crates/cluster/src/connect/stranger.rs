@@ -1,22 +1,19 @@
 //! Servers that are no API server, by their answer to [`PATH`] (pure).
 
 use crate::kinds::fields::str_at;
+use crate::trouble::{Help, Trouble};
 use serde_json::Value;
 
 /// The path that every API server answers, with the versions of its oldest API or a `Status`.
 pub const PATH: &str = "/api";
 
-/// What to look at where another server answers.
-pub const REMEDY: &str =
-    "look at `server` of the kubeconfig, such as https://api.CLUSTER.DOMAIN:6443";
-
-/// The sentence about another server.
-pub fn sentence(why: &str) -> String {
-    format!("this is not a Kubernetes API server: {why}; {REMEDY}")
+/// The trouble with another server.
+pub fn trouble(why: &str) -> Trouble {
+    Help::OtherServer.after(format!("this is not a Kubernetes API server: {why}"))
 }
 
 /// What is wrong with an answer to [`PATH`]; `None` of an API server.
-pub fn stranger(status: u16, text: &[u8]) -> Option<String> {
+pub fn stranger(status: u16, text: &[u8]) -> Option<Trouble> {
     let body: Value = serde_json::from_slice(text).unwrap_or_default();
     let is_api = match str_at(&body, "/kind") {
         Some("Status") => true,
@@ -35,14 +32,14 @@ pub fn stranger(status: u16, text: &[u8]) -> Option<String> {
         _ if body.is_null() => "and a text",
         _ => "and JSON of another kind",
     };
-    Some(sentence(&format!("it answers {PATH} with {status} {with}")))
+    Some(trouble(&format!("it answers {PATH} with {status} {with}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(status: u16, body: &str) -> Option<String> {
+    fn of(status: u16, body: &str) -> Option<Trouble> {
         stranger(status, body.as_bytes())
     }
 
@@ -77,9 +74,7 @@ mod tests {
                 "201 and JSON of another kind",
             ),
         ] {
-            let wanted = format!(
-                "this is not a Kubernetes API server: it answers /api with {says}; look at `server` of the kubeconfig, such as https://api.CLUSTER.DOMAIN:6443"
-            );
+            let wanted = trouble(&format!("it answers /api with {says}"));
             assert_eq!(of(status, body), Some(wanted), "{body}");
         }
     }

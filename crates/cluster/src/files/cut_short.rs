@@ -2,6 +2,7 @@
 
 use crate::kinds::kind_table::{is_read, row};
 use crate::lenient;
+use crate::trouble::Help;
 use crate::unread::Unread;
 use serde::Deserialize;
 use serde_json::Value;
@@ -39,6 +40,5 @@ pub fn cut_short((group, kind): (&str, &str), object: &Value, ends_line: bool) -
     } else {
         return None;
     };
-    let why = format!("{why}; `oc get -o yaml` prints all of it");
-    Some(Unread::of(kind, object, why).hiding_sets(true))
+    Some(Unread::of(kind, object, Help::PrintWhole.after(why)).hiding_sets(true))
 }

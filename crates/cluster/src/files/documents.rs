@@ -7,6 +7,7 @@ use crate::add::{MAX_OBJECTS, OBJECT, add, group, no_json, note_empty};
 use crate::cluster::Cluster;
 use crate::files::staged::SourceFile;
 use crate::lenient::{self, Raw};
+use crate::trouble::{Help, Trouble};
 use crate::unread::Unread;
 use serde::Deserialize;
 use serde_json::Value;
@@ -41,7 +42,7 @@ struct Head {
 ///
 /// # Errors
 /// It is neither, or larger than is read. What came before the error stays added.
-pub fn add_file(all: &mut Cluster, file: &SourceFile, text: &str) -> Result<(), String> {
+pub fn add_file(all: &mut Cluster, file: &SourceFile, text: &str) -> Result<(), Trouble> {
     let before = all.not_understood.len();
     file.clone_into(&mut all.staged.file);
     let done = match text.trim_start().starts_with('{') {
@@ -61,7 +62,7 @@ pub fn add_file(all: &mut Cluster, file: &SourceFile, text: &str) -> Result<(), 
     done
 }
 
-fn add_json(all: &mut Cluster, text: &str) -> Result<(), String> {
+fn add_json(all: &mut Cluster, text: &str) -> Result<(), Trouble> {
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     documents.try_for_each(|document| {
         let next = add_page(all, document.map_err(no_json)?.get(), None)?;
@@ -74,7 +75,11 @@ fn add_json(all: &mut Cluster, text: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// As [`add_file`].
-pub fn add_page(all: &mut Cluster, json: &str, of: Option<(&str, &str)>) -> Result<String, String> {
+pub fn add_page(
+    all: &mut Cluster,
+    json: &str,
+    of: Option<(&str, &str)>,
+) -> Result<String, Trouble> {
     let Document {
         api_version,
         kind,
@@ -85,7 +90,7 @@ pub fn add_page(all: &mut Cluster, json: &str, of: Option<(&str, &str)>) -> Resu
         // An API server has null for an empty list of metadata alone.
         let is_list = kind.as_str().is_some_and(|kind| kind.ends_with("List"));
         if kind == "List" {
-            return Err(WITHOUT_ITEMS.to_owned());
+            return Err(Help::SayKind.after(WITHOUT_ITEMS));
         } else if of.is_none() || !is_list {
             let object = serde_json::from_str(json).map_err(no_json)?;
             add(all, of, ("", ""), &object)?;
@@ -98,12 +103,13 @@ pub fn add_page(all: &mut Cluster, json: &str, of: Option<(&str, &str)>) -> Resu
         ("metadata", metadata),
     ];
     let items = items.into_iter();
-    let mut items = items.map(|item| serde_json::from_str(item.get()).map_err(no_json));
+    let mut items =
+        items.map(|item| serde_json::from_str(item.get()).map_err(|error| no_json(error).into()));
     add_list(all, of, &Value::from_iter(head), &mut items)
 }
 
 /// What is said of a file whose list was cut.
-const WITHOUT_ITEMS: &str = "is a List without items: `oc get -o json` prints what is read";
+const WITHOUT_ITEMS: &str = "is a List without items";
 
 /// Adds the items of a list, and gives back the token of the next page. A `MachineSetList` as the API server sends
 /// it has items without `apiVersion` and kind.
@@ -111,8 +117,8 @@ fn add_list(
     all: &mut Cluster,
     of: Option<(&str, &str)>,
     list: &Value,
-    items: &mut dyn Iterator<Item = Result<Value, String>>,
-) -> Result<String, String> {
+    items: &mut dyn Iterator<Item = Result<Value, Trouble>>,
+) -> Result<String, Trouble> {
     let Head {
         api_version: Raw(api_version),
         kind: Raw(kind),
@@ -131,7 +137,7 @@ fn add_list(
 }
 
 /// Adds objects and lists in YAML, as must-gather keeps them.
-fn add_yaml(all: &mut Cluster, text: &str) -> Result<(), String> {
+fn add_yaml(all: &mut Cluster, text: &str) -> Result<(), Trouble> {
     let before = (all.count, all.empty_lists);
     for document in yaml_list::documents(text) {
         match yaml_list::list(document) {
@@ -151,7 +157,7 @@ fn add_yaml(all: &mut Cluster, text: &str) -> Result<(), String> {
 }
 
 /// Adds the items, also where the rest of the list is broken.
-fn add_yaml_list(all: &mut Cluster, list: &List<'_>, document: Piece<'_>) -> Result<(), String> {
+fn add_yaml_list(all: &mut Cluster, list: &List<'_>, document: Piece<'_>) -> Result<(), Trouble> {
     let around = read_piece(&list.around, document.line);
     let head = around.as_ref().ok().and_then(|around| around.first());
     let head = head.unwrap_or(&Value::Null);
@@ -163,26 +169,26 @@ fn add_yaml_list(all: &mut Cluster, list: &List<'_>, document: Piece<'_>) -> Res
     if head.get("kind").is_none_or(Value::is_null) {
         around?;
         return Err(
-            "ends early: the last lines of a list say its kind, and they are missing".to_owned(),
+            "ends early: the last lines of a list say its kind, and they are missing".into(),
         );
     }
     is_last_page(&next)
 }
 
-fn add_document(all: &mut Cluster, mut document: Value, ends_line: bool) -> Result<(), String> {
+fn add_document(all: &mut Cluster, mut document: Value, ends_line: bool) -> Result<(), Trouble> {
     if let Some(Value::Array(items)) = document.get_mut("items").map(Value::take) {
         let next = add_list(all, None, &document, &mut items.into_iter().map(Ok))?;
         return is_last_page(&next);
     }
     let head: Head = lenient::known(&document);
     match (head.kind.0.as_str(), head.name) {
-        ("List", _) => return Err(WITHOUT_ITEMS.to_owned()),
+        ("List", _) => return Err(Help::SayKind.after(WITHOUT_ITEMS)),
         ("", name) if document.get("kind").is_none_or(Value::is_null) => {
             if name.is_empty() {
                 return Err(no_yaml("has no kind"));
             }
             // The others are read all the same.
-            let why = "has no kind, and is skipped: `oc get -o json` prints what is read";
+            let why = Help::SayKind.after("has no kind, and is skipped");
             let unread = Unread::new(format!("{OBJECT} {name}"), why).hiding_sets(true);
             all.not_understood.push(unread);
             Ok(())
@@ -196,7 +202,7 @@ fn add_document(all: &mut Cluster, mut document: Value, ends_line: bool) -> Resu
 }
 
 /// The documents of a part of a YAML text before which are so many lines.
-fn read_piece(text: &str, line: usize) -> Result<Vec<Value>, String> {
+fn read_piece(text: &str, line: usize) -> Result<Vec<Value>, Trouble> {
     yaml::documents(text, MAX_OBJECTS).map_err(|error| {
         // Once more, for the place in the whole.
         let placed = (line > 0)
@@ -207,16 +213,15 @@ fn read_piece(text: &str, line: usize) -> Result<Vec<Value>, String> {
 }
 
 /// An API server gives a long list in pages.
-fn is_last_page(next: &str) -> Result<(), String> {
+fn is_last_page(next: &str) -> Result<(), Trouble> {
     if next.is_empty() {
         return Ok(());
     }
-    Err(
-        "ends early: it is one page of a list (metadata.continue), and the others are missing; `oc get -o json` prints all"
-            .to_owned(),
-    )
+    let what =
+        "ends early: it is one page of a list (metadata.continue), and the others are missing";
+    Err(Help::PrintAll.after(what))
 }
 
-fn no_yaml(what: impl Display) -> String {
-    format!("is neither JSON nor YAML of the cluster: {what}; `oc get -o json` prints what is read")
+fn no_yaml(what: impl Display) -> Trouble {
+    Help::PrintObjects.after(format!("is neither JSON nor YAML of the cluster: {what}"))
 }

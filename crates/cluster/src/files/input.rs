@@ -1,4 +1,4 @@
-//! The files, folders and archives of `--from`.
+//! Files, folders and archives that a person names.
 
 use super::archive::{self, BLOCK, Bounded, Format, Member, TooMuch};
 use super::documents::add_file;
@@ -11,6 +11,7 @@ use crate::kinds::file_names::is_in_file;
 use crate::kinds::kind::Purpose;
 use crate::logs::read::{is_log, is_log_text};
 use crate::text::printable;
+use crate::trouble::{Help, Trouble};
 use crate::unread::Unread;
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -49,13 +50,6 @@ const XZ_MEMORY: u32 = 128 << 10;
 /// As much of a file tells whether it has objects.
 const HEAD: u64 = 64 << 10;
 
-/// What can be done about a file that is too large.
-const SPLIT: &str = "split it: one file for each kind (`oc get machines.machine.openshift.io -A -o json`), nodes by a label \
-    (`oc get nodes -l node-role.kubernetes.io/worker -o json`); any number of files is read";
-
-/// Why a file has nothing for `why`.
-const NOTHING: &str = "has nothing that `why` reads: objects as `oc get -o json` prints them, or a log of a machine-config-server, a machine-approver or an ignition-server (`oc logs`)";
-
 /// Folders of a must-gather with logs that `why` never reads: nothing of theirs is missing.
 const NEVER_READ: [&str; 4] = [
     "host_service_logs",
@@ -64,16 +58,12 @@ const NEVER_READ: [&str; 4] = [
     "network_logs",
 ];
 
-/// Why a file of another name is not read.
-const UNNAMED: &str =
-    "has objects of a cluster, and no ending of JSON or YAML: name it itself, or rename it";
-
 /// Reads what was named, and returns what could not be read. Where the objects' clock says other years for lines of
 /// logs that have none, all is read once more, with these; what is no file is read once.
 ///
 /// # Errors
 /// The objects are of more than one cluster.
-pub fn read(paths: &[PathBuf], objects: &mut Cluster) -> Result<Vec<Unread>, String> {
+pub fn read(paths: &[PathBuf], objects: &mut Cluster) -> Result<Vec<Unread>, Trouble> {
     let unread = read_within(paths, objects, LIMITS);
     settle(objects)?;
     let is_lasting = are_lasting(paths);
@@ -111,7 +101,7 @@ fn read_within(paths: &[PathBuf], objects: &mut Cluster, limits: Limits) -> Vec<
     if is_gap {
         unread.push(Unread::new(
             format!("insights-data, files: {of_insights}"),
-            "copies of the Insights Operator; --from reads one where it is named by itself",
+            Help::OfInsights,
         ));
     }
     unread
@@ -177,12 +167,10 @@ impl InputReader<'_> {
         }
         if so_far(self) == before {
             let why = match self.objects.purpose {
-                Purpose::Sets => {
-                    "has no objects that the audit reads: `oc get -o json` prints them"
-                }
-                Purpose::Nodes => NOTHING,
+                Purpose::Sets => Help::NoSets,
+                Purpose::Nodes => Help::NoNodes,
             };
-            self.note(named(path), why.to_owned());
+            self.note(named(path), why);
         }
     }
 
@@ -195,7 +183,7 @@ impl InputReader<'_> {
             self.note(named(&folder), cause(&error));
         }
         for link in found.links {
-            self.note(named(&link), LINK.to_owned());
+            self.note(named(&link), Help::FollowLink);
         }
         for file in found.unnamed {
             if let Ok(mut stream) = File::open(&file) {
@@ -216,7 +204,7 @@ impl InputReader<'_> {
     fn unnamed(&mut self, what: String, stream: &mut dyn Read) {
         match self.is_of_objects(stream) {
             Ok(false) => {}
-            Ok(true) => self.note(what, UNNAMED.to_owned()),
+            Ok(true) => self.note(what, Help::Unnamed),
             Err(error) => self.note(what, broken(&error)),
         }
     }
@@ -251,11 +239,11 @@ impl InputReader<'_> {
         self.has_logs() && is_in_file(path, kind)
     }
 
-    fn note(&mut self, what: String, why: String) {
+    fn note(&mut self, what: String, why: impl Into<Trouble>) {
         self.unread.push(Unread::new(what, why).hiding_sets(true));
     }
 
-    fn file(&mut self, path: &Path, is_named: bool) -> Result<(), String> {
+    fn file(&mut self, path: &Path, is_named: bool) -> Result<(), Trouble> {
         let mut stream: Box<dyn Read> = if path == Path::new("-") {
             Box::new(io::stdin())
         } else {
@@ -274,11 +262,11 @@ impl InputReader<'_> {
     }
 
     /// Reads what is in a stream, whatever it is packed with.
-    fn stream(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+    fn stream(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), Trouble> {
         let (format, start) = start(stream).map_err(|error| broken(&error))?;
         let mut whole = start.as_slice().chain(stream);
         if format != Format::Text && source.depth == self.limits.depth {
-            return Err("is packed too often: unpack it first".to_owned());
+            return Err(Help::Unpack.after("is packed too often"));
         }
         let inner = Source {
             path: archive::unpacked_name(&source.path),
@@ -290,9 +278,8 @@ impl InputReader<'_> {
             Format::Text => return self.text(source, &mut whole),
             Format::Tar => return self.archive(source, &mut whole),
             Format::Foreign(name, remedy) => {
-                return Err(format!(
-                    "is packed with {name}, which is not read: unpack it first (`{remedy}`)"
-                ));
+                let what = format!("is packed with {name}, which is not read");
+                return Err(Help::UnpackBy(remedy).after(what));
             }
             Format::Gzip | Format::Xz => {}
         }
@@ -303,7 +290,7 @@ impl InputReader<'_> {
         self.stream(&inner, &mut unpacked)
     }
 
-    fn archive(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+    fn archive(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), Trouble> {
         let max = self.limits.members;
         let mut take = |member: Member<'_>| {
             let may_be = archive::may_have_objects(&member.path) || self.is_log(&member.path);
@@ -333,7 +320,7 @@ impl InputReader<'_> {
                 is_named: false,
             };
             let read = if member.is_link {
-                Err(LINK.to_owned())
+                Err(Help::FollowLink.into())
             } else {
                 self.stream(&inner, member.content)
             };
@@ -345,11 +332,11 @@ impl InputReader<'_> {
     }
 
     /// The end of a log: one that is not known counts where a person meant it.
-    fn heard(&mut self, source: &Source, heard: io::Result<()>) -> Result<(), String> {
+    fn heard(&mut self, source: &Source, heard: io::Result<()>) -> Result<(), Trouble> {
         let is_unknown = |error: &io::Error| error.kind() == io::ErrorKind::Unsupported;
         match heard {
             Err(error) if is_unknown(&error) && source.is_of_gather() => Ok(()),
-            Err(error) if is_unknown(&error) => Err(NOTHING.to_owned()),
+            Err(error) if is_unknown(&error) => Err(Help::NoNodes.into()),
             heard => {
                 self.logs += 1;
                 heard.map_err(|error| broken(&error))
@@ -358,19 +345,19 @@ impl InputReader<'_> {
     }
 
     /// The whole of a text that may have objects.
-    fn whole(&self, stream: &mut dyn Read) -> Result<String, String> {
+    fn whole(&self, stream: &mut dyn Read) -> Result<String, Trouble> {
         let mut bytes = Vec::new();
         let read = stream.take(self.limits.file + 1).read_to_end(&mut bytes);
         read.map_err(|error| broken(&error))?;
         if bytes.len() as u64 > self.limits.file {
             let mib = self.limits.file >> 20;
-            return Err(format!("is larger than {mib} MiB: {SPLIT}"));
+            return Err(Help::Split.after(format!("is larger than {mib} MiB")));
         }
-        decode(bytes)
+        Ok(decode(bytes)?)
     }
 
     /// Adds the objects of a text.
-    fn text(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), String> {
+    fn text(&mut self, source: &Source, stream: &mut dyn Read) -> Result<(), Trouble> {
         let mut head = Vec::new();
         if !self.has_logs() && !source.is_named && self.is_log(&source.path) {
             // The clock is that of all that was read; what else a log says is for `why`.
@@ -403,7 +390,7 @@ impl InputReader<'_> {
             return Ok(());
         }
         if text.trim().is_empty() {
-            return Err("is empty".to_owned());
+            return Err("is empty".into());
         }
         if let Some(node) = folder::node_of_aleph(&source.path) {
             return add_aleph(self.objects, node, text.as_bytes());
@@ -420,7 +407,7 @@ impl InputReader<'_> {
             (self.objects.count, self.objects.foreign) = before;
             return Err(own);
         }
-        added.map_err(|error| printable(&error))
+        added.map_err(Trouble::printable)
     }
 }
 
@@ -471,30 +458,24 @@ fn is_empty_list(text: &str) -> bool {
     plain.contains(r#""items":[]"#) && plain.contains(r#"List""#)
 }
 
-/// What is wrong with a document of this program that is named as objects of a cluster, and the option that
-/// reads it.
-fn own_document(text: &str) -> Option<String> {
-    const OWN: [(&str, &str); 4] = [
-        ("BootImageAudit", "--since"),
-        ("BootImageAuditList", "--since"),
-        ("BootImageSkewPolicy", "--policy"),
-        ("WhyReport", ""),
-    ];
+/// Kinds of documents that are no objects of a cluster and may be taken for them.
+const OWN: [&str; 4] = [
+    "BootImageAudit",
+    "BootImageAuditList",
+    "BootImageSkewPolicy",
+    "WhyReport",
+];
+
+/// The trouble with a document of such a kind.
+fn own_document(text: &str) -> Option<Trouble> {
     let head: String = text.chars().take(400).collect();
     let (_, kind) = head.split_once("kind")?;
     let kind = kind.trim_start_matches(|c: char| !c.is_alphanumeric());
     let end = kind.find(|c: char| !c.is_alphanumeric());
     let kind = kind.get(..end.unwrap_or(kind.len()))?;
-    let (kind, option) = OWN.into_iter().find(|(own, _)| *own == kind)?;
-    let reads = if option.is_empty() {
-        String::new()
-    } else {
-        format!("; {option} reads it")
-    };
-    Some(format!("this is a {kind}, not objects of a cluster{reads}"))
+    let kind = OWN.into_iter().find(|own| *own == kind)?;
+    Some(Help::Own(kind).after(format!("this is a {kind}, not objects of a cluster")))
 }
-
-const LINK: &str = "is a link, which is not followed: name what it leads to";
 
 /// A text as an editor or a shell wrote it: Windows PowerShell redirects as UTF-16, with a mark.
 ///
@@ -523,21 +504,20 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, String> {
 }
 
 /// Why a stream could not be read to its end.
-fn broken(error: &io::Error) -> String {
+fn broken(error: &io::Error) -> Trouble {
     if error.get_ref().is_some_and(|inner| inner.is::<TooMuch>()) {
-        return format!(
-            "unpacks to more than {} GiB in all, which is more than is read: unpack it first, and name the folders with objects",
-            LIMITS.unpacked >> 30
-        );
+        let gib = LIMITS.unpacked >> 30;
+        let what = format!("unpacks to more than {gib} GiB in all, which is more than is read");
+        return Help::UnpackFolders.after(what);
     }
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => "ends early: it was cut short".to_owned(),
+        io::ErrorKind::UnexpectedEof => "ends early: it was cut short".into(),
         // What packs and archives say of themselves.
         io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::Other => {
             let error = printable(&error.to_string());
-            format!("is broken, or was cut short: {error}")
+            format!("is broken, or was cut short: {error}").into()
         }
-        _ => cause(error),
+        _ => cause(error).into(),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::kinds::groups::CONFIG;
 use crate::kinds::kind_table::is_of_sets;
 use crate::kinds::metadata::{Identity, Metadata};
 use crate::lenient;
+use crate::trouble::{Help, Trouble};
 use crate::unread::{MAX_NOT_UNDERSTOOD, Unread};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -85,7 +86,7 @@ impl Staged {
             return true;
         }
         if let Some(why) = conflict(old, &new, is_set) {
-            let unread = Unread::of(kind, object, why).hiding_sets(is_set);
+            let unread = Unread::of(kind, object, Help::EachGather.after(why)).hiding_sets(is_set);
             if self.conflicts.len() < MAX_NOT_UNDERSTOOD && !self.conflicts.contains(&unread) {
                 self.conflicts.push(unread);
             }
@@ -106,12 +107,10 @@ impl Staged {
 fn conflict(old: &Staging, new: &Staging, is_set: bool) -> Option<&'static str> {
     let is_other = !old.uid.is_empty() && !new.uid.is_empty() && old.uid != new.uid;
     if is_other && is_set {
-        Some(
-            "was read twice, with different uids: it was made anew, or is another cluster's; audit each gather by itself",
-        )
+        Some("was read twice, with different uids: it was made anew, or is another cluster's")
     } else if old.version.is_none() && new.version.is_none() || is_set && is_undecided(old, new) {
         Some(
-            "was read twice, and differs; without metadata.resourceVersion it is not known which is newer: audit each gather by itself",
+            "was read twice, and differs; without metadata.resourceVersion it is not known which is newer",
         )
     } else {
         None
@@ -180,18 +179,18 @@ impl Clusters {
 
     /// # Errors
     /// They are of more than one.
-    pub fn one(&self) -> Result<(), String> {
+    pub fn one(&self) -> Result<(), Trouble> {
         for ((.., name), found) in IDENTITIES.iter().zip(&self.found) {
             if found.len() > 1 {
                 let all = found.iter().take(10);
                 let all: Vec<String> = all
                     .map(|(value, file)| format!("{value} ({file})"))
                     .collect();
-                return Err(format!(
-                    "objects of {} clusters were read, by their {name}: {}; name the files of one at a time",
-                    found.len(),
-                    all.join(", ")
-                ));
+                let all = all.join(", ");
+                return Err(Help::OneCluster.after(format!(
+                    "objects of {} clusters were read, by their {name}: {all}",
+                    found.len()
+                )));
             }
         }
         Ok(())

@@ -89,11 +89,11 @@ pub fn unread(status: &Value) -> Option<Unread> {
     let why = status.message;
     let why = why.unwrap_or_else(|| "the server failed".to_owned());
     let hides_sets = known.is_none_or(|kind| kind.hides_sets);
-    let mut unread = Unread::new(what, why.trim_end()).hiding_sets(hides_sets);
-    if known.is_some_and(|kind| kind.kind == SECRET) {
-        unread.estimate();
-    }
-    Some(unread)
+    Some(Unread {
+        hides_sets,
+        is_estimated: known.is_some_and(|kind| kind.kind == SECRET),
+        ..Unread::new(what, why.trim_end())
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::cli::cluster::{ProgressLine, Scope, environment, fetched};
 use crate::cli::runtime;
 use crate::clock;
 use crate::text::printable;
+use crate::trouble::said;
 use skewguard_cluster::connect::fetch::FetchProgress;
 use skewguard_cluster::connect::kubeconfigs::Kubeconfigs;
 use skewguard_cluster::connect::login::LoginRequest;
@@ -25,14 +26,14 @@ pub(super) fn contexts(args: &Args) -> Result<Option<Contexts>, Failure> {
     if !args.all_contexts && args.context.len() < 2 {
         return Ok(None);
     }
-    let kubeconfigs = Kubeconfigs::read(args.kubeconfig.as_deref(), environment())?;
+    let kubeconfigs = Kubeconfigs::read(args.kubeconfig.as_deref(), environment()).map_err(said)?;
     let names = if args.all_contexts {
         kubeconfigs.contexts()
     } else {
         args.context.clone()
     };
     for name in &names {
-        kubeconfigs.check(name)?;
+        kubeconfigs.check(name).map_err(said)?;
     }
     let mut members: Vec<Member> = Vec::new();
     for context in names {
@@ -154,7 +155,10 @@ fn one(
     let mut objects = request.streams.with_the_same_streams();
     let runtime = runtime()?;
     let read: Result<_, String> = runtime.block_on(async {
-        let login = kubeconfigs.login(asked, environment()).await?;
+        let login = kubeconfigs
+            .login(asked, environment())
+            .await
+            .map_err(said)?;
         let (time, scope) = (args.request_timeout, Scope::All);
         fetched(login, time, scope, &mut objects, &mut watch).await
     });

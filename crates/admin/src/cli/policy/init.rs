@@ -8,6 +8,7 @@ use crate::lint::shape::REFERENCE;
 use crate::lint::starter::{STARTER, STARTER_OKD, hosted};
 use crate::operator::unknown_release;
 use crate::policy::fields::minimum_ocp;
+use crate::trouble::{said, tell};
 use crate::version::{NotARelease, Release};
 use clap::ValueHint;
 use skewguard_cluster::connect::fetch::SETTINGS;
@@ -166,8 +167,9 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
         return Ok((starter.to_string(), WARNS));
     }
     read_once(args.from.iter().map(PathBuf::as_path))?;
-    unread.extend(input::read(&args.from, &mut objects)?);
-    for unread in unread {
+    unread.extend(input::read(&args.from, &mut objects).map_err(said)?);
+    for mut unread in unread {
+        tell(&mut unread);
         io.say(unread);
     }
     if objects.is_okd() {

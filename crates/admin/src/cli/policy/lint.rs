@@ -8,6 +8,7 @@ use crate::API_VERSION;
 use crate::audit::{Objects, RefusedOwn, refused_own};
 use crate::lint::{LintFinding, LintReport, Rule, Severity, lint};
 use crate::policy::MAX_BYTES;
+use crate::trouble::{said, tell};
 use crate::yaml::looks_like_yaml;
 use clap::{ValueEnum, ValueHint};
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus, TestSuite};
@@ -127,7 +128,8 @@ fn cluster(from: &[PathBuf], io: &mut Io<'_>) -> Result<(Option<Objects>, Exit),
         return Ok((None, exit));
     }
     let mut objects = Objects::default();
-    for unread in input::read(from, &mut objects)? {
+    for mut unread in input::read(from, &mut objects).map_err(said)? {
+        tell(&mut unread);
         io.say(unread);
         exit = Exit::Failed;
     }

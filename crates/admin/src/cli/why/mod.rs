@@ -13,6 +13,7 @@ use crate::audit::{Objects, Origin, Unread, audit};
 use crate::forms::terminal::Terminal;
 use crate::render::yaml;
 use crate::text::printable;
+use crate::trouble::{said, tell};
 use crate::why::{Question, why};
 use skewguard_cluster::connect::login::LoginRequest;
 use skewguard_cluster::files::input;
@@ -131,19 +132,13 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     let (mut unread, origin) = read(args, input, &mut objects, clock, io)?;
     // An empty list is no error: it says that there is none.
     if objects.has_no_nodes() && objects.empty_lists == 0 && objects.has_only_others() {
-        for unread in &unread {
+        for mut unread in unread {
+            tell(&mut unread);
             io.say(format_args!("{}: {}", unread.what, unread.why));
         }
         return Err(nothing(&from).into());
     }
-    if let Some(namespace) = &args.namespace
-        && !objects.has_in(namespace)
-    {
-        let namespace = printable(namespace);
-        io.say(format_args!(
-            "nothing that should become a node is in namespace {namespace}"
-        ));
-    }
+    warn_of_namespace(args, &objects, io);
     let policy = policy.unwrap_or_else(|| starter(&objects));
     let result = audit(&objects, &policy, None, Vec::new(), false);
     let origin = origin.map(|origin| Origin {
@@ -156,6 +151,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     unread.retain(|unread| !unread.is_estimated);
     let not_understood = objects.not_understood.iter();
     unread.extend(not_understood.take(MAX_NOT_UNDERSTOOD).cloned());
+    unread.iter_mut().for_each(tell);
     let report = why(
         &objects,
         Question {
@@ -175,6 +171,17 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     };
     io.out.write_all(text.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// Warns of a namespace in which nothing is asked about.
+fn warn_of_namespace(args: &Args, objects: &Objects, io: &mut Io<'_>) {
+    let namespace = args.namespace.as_ref();
+    if let Some(namespace) = namespace.filter(|namespace| !objects.has_in(namespace)) {
+        let namespace = printable(namespace);
+        io.say(format_args!(
+            "nothing that should become a node is in namespace {namespace}"
+        ));
+    }
 }
 
 /// Reason why there is nothing to say.
@@ -197,7 +204,7 @@ fn read(
     io: &mut Io<'_>,
 ) -> Result<(Vec<Unread>, Option<Origin>), Failure> {
     if !from.is_empty() {
-        return Ok((input::read(from, objects)?, None));
+        return Ok((input::read(from, objects).map_err(said)?, None));
     }
     let asked = LoginRequest {
         file: args.kubeconfig.as_deref(),
