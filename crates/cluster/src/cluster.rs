@@ -78,7 +78,7 @@ pub struct Cluster {
     /// Of both APIs, and Karpenter's NodeClaims.
     pub machines: Vec<Machine>,
     pub windows_machines: Vec<Machine>,
-    /// What these are made from, each once.
+    /// Specs that these are made from, each once.
     sources: BTreeSet<Arc<Source>>,
     pub health_checks: Vec<HealthCheck>,
     /// Images that the Cluster API makes machines from, by kind, namespace and name.
@@ -221,7 +221,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// What a pool serves to a new node.
+    /// The config that a pool serves to a new node.
     pub fn served(&self, pool: Option<&str>) -> Served {
         let Some(pool) = pool.and_then(|pool| self.config_pools.get(pool)) else {
             return Served::Cluster { is_read: false };
@@ -427,7 +427,7 @@ impl Cluster {
         found.map_or(&[], Vec::as_slice)
     }
 
-    /// Whether its Cluster is paused; `None` where that was not read.
+    /// Tells whether its Cluster is paused; `None` where that was not read.
     pub fn is_cluster_paused(&self, machine: &Machine) -> Option<bool> {
         let name = machine.cluster.clone()?;
         let key = (machine.metadata.namespace.clone(), name);

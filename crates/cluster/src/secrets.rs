@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 use url::Url;
 
-/// What stands in the place of a secret.
+/// The text in the place of a secret.
 const HIDDEN: &str = "(hidden)";
 
 /// The longest message that is looked at, in bytes.
@@ -22,7 +22,7 @@ const KEY: &str = r"(?P<key>(?i-u:passw(?:or)?d|passphrase|(?:\b|_)(?:pass|pwd|s
 /// A value between quotes, be they escaped, or a word.
 const VALUE: &str = r#"(?:\\"(?P<escaped>[^"\\]*)|"(?P<double>(?:\\.|[^"\\])*)|'(?P<single>[^']*)|(?P<word>[^ \t\r\n"'\\&{\[][^ \t\r\n"'\\&]*))"#;
 
-/// How tokens begin that are known by their form: of GitHub, GitLab, Slack, Vault, Docker, Google, npm, age, and
+/// Beginnings of tokens that are known by their form: of GitHub, GitLab, Slack, Vault, Docker, Google, npm, age, and
 /// of AWS for a session.
 const STARTS: [&str; 20] = [
     "gho_",
@@ -247,7 +247,7 @@ pub fn without_secrets(text: &str) -> String {
     text
 }
 
-/// What was found, without the secret in it.
+/// A find without the secret in it.
 fn hidden(captures: &Captures, is_secret: IsSecret) -> String {
     let Some(whole) = captures.get(0) else {
         return String::new();

@@ -109,7 +109,7 @@ fn not_compared(policy: &PolicyInput, args: &Args) -> Vec<String> {
     releases.into_iter().chain(pools).collect()
 }
 
-/// What `policy init` writes for such an image, or such a release; a warning where these are not of one product.
+/// The policy that `policy init` writes for such an image, or such a release; a warning where these are not of one product.
 fn starter(version: &ImageVersion, release: Option<&str>) -> (PolicyInput, Option<String>) {
     let is_of_okd = matches!(version.os_family(), Some(OsFamily::Fcos | OsFamily::Scos));
     let other = release.filter(|release| is_of_okd && !is_okd(release));

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The files of a pod's service account (client-go, `rest.InClusterConfig`).
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// What of this process decides how it logs in.
+/// Parts of this process that decide how it logs in.
 pub(super) fn environment() -> Environment<'static> {
     Environment {
         variable: &|name| std::env::var_os(name),
@@ -26,10 +26,10 @@ pub(super) fn environment() -> Environment<'static> {
 /// The objects that are read of a cluster.
 #[derive(Clone, Copy)]
 pub(super) enum Scope<'a> {
-    /// Those of the audit.
+    /// Objects of the audit.
     All,
     Kinds(&'a [&'a str]),
-    /// Those of the audit, and those that say why a machine is no node.
+    /// Objects of the audit, and those that say why a machine is no node.
     Nodes(Moment, &'a [String]),
 }
 
@@ -65,7 +65,7 @@ pub(super) fn read(
     Ok(read?)
 }
 
-/// What could not be read with a login, and of which cluster; where nothing could, why, and the way there.
+/// Gaps of what a login can read, and its cluster; where nothing could be read, why, and the way there.
 pub(super) async fn fetched(
     mut login: Login,
     request_timeout: Duration,

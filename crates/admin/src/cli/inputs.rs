@@ -122,7 +122,7 @@ pub(super) fn check_names(from: &[PathBuf], names: &[String]) -> Result<(), Stri
     }
 }
 
-/// What a file is that is no policy at all, not even one with mistakes.
+/// The name of a file that is no policy at all, not even one with mistakes.
 pub(super) fn no_policy(bytes: &[u8]) -> Option<String> {
     let what = match bytes {
         _ if bytes.len() as u64 <= MAX_BYTES && bytes.trim_ascii().is_empty() => {

@@ -8,7 +8,7 @@ const MOST: usize = 10;
 pub(crate) struct Block {
     pub(crate) head: Vec<String>,
     pub(crate) items: Vec<Item>,
-    /// What explains the list, below it.
+    /// Lines below the list that explain it.
     pub(crate) legend: Vec<String>,
     /// The name of the items, for the line that counts those that are not shown.
     pub(crate) what: &'static str,

@@ -1,4 +1,4 @@
-//! What people read, whichever command says it: the terminal, its pages, Markdown, and words of a
+//! Texts that people read, whichever command says it: the terminal, its pages, Markdown, and words of a
 //! shell (pure, but for the terminal's own size).
 
 pub(crate) mod blocks;

@@ -1,4 +1,4 @@
-//! What lint says: `mistakes.yaml` has the words of each rule, its severity and its remedy.
+//! Words of lint: `mistakes.yaml` has the words of each rule, its severity and its remedy.
 
 use super::{LintFinding, Severity};
 use crate::template::{Holes, fill};
@@ -123,7 +123,7 @@ struct Row {
 static ROWS: LazyLock<BTreeMap<Rule, Row>> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("mistakes.yaml")).unwrap_or_default());
 
-/// What no rule has: a test holds that each has its row.
+/// A row for what has none: a test holds that each has its row.
 static NO_ROW: Row = Row {
     mistake: String::new(),
     severity: Severity::Error,

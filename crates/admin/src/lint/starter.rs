@@ -47,7 +47,7 @@ pub(crate) fn hosted(release: Release) -> String {
     with_known_issues(&serde_json::to_string_pretty(&policy).unwrap_or_default())
 }
 
-/// What the policy of an audit is called where none was named.
+/// The name of an audit's policy where none was named.
 pub(crate) const STARTER_NAME: &str = "oc skewguard policy init";
 
 /// The one for a cluster of OKD.

@@ -58,7 +58,7 @@ impl FromStr for ImageReference {
 }
 
 impl ImageReference {
-    /// Whether it names one image for good; a tag can be moved.
+    /// Tells whether it names one image for good; a tag can be moved.
     pub(crate) fn has_digest(&self) -> bool {
         self.0.contains("@sha256:")
     }

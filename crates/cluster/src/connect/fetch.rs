@@ -31,20 +31,20 @@ const MAX_LISTED: usize = 100_000;
 /// After so many requests in a row without any answer the server is not asked any more.
 const MOST_SILENT: usize = 3;
 
-/// How often a request is tried whose failure may pass.
+/// The most tries of a request whose failure may pass.
 const ATTEMPTS: u32 = 5;
 
 /// The longest wait between two attempts, whatever the server asks for.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What a 401 means.
+/// The meaning of a 401.
 const NOT_ACCEPTED: &str = "401: the server does not accept the credentials of the kubeconfig";
 
-/// What a 404 means of what every API server has.
+/// The meaning of a 404 of what every API server has.
 const NOT_THERE: &str =
     "404: the server says that it has none of this kind, which every API server has";
 
-/// Why a path could not be read.
+/// A path that could not be read.
 enum FetchError {
     /// The kind is not installed, or the object is not there.
     Absent,
@@ -58,7 +58,7 @@ enum FetchError {
     Failed(Trouble),
 }
 
-/// How far the reading is.
+/// Progress of the reading.
 #[derive(Debug)]
 pub enum FetchProgress<'a> {
     /// So many objects of a resource were read.
@@ -171,7 +171,7 @@ struct ListReader<'a> {
     objects: &'a mut Cluster,
     watch: &'a mut dyn FnMut(FetchProgress<'_>),
     unread: Vec<Unread>,
-    /// How many of these the account may not read.
+    /// Number of these that the account may not read.
     forbidden: usize,
 }
 

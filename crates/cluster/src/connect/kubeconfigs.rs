@@ -36,7 +36,7 @@ fn names(files: &[PathBuf]) -> String {
     names.join(":")
 }
 
-/// Why there is nothing to log in with.
+/// The trouble where there is nothing to log in with.
 fn missing(files: &[PathBuf]) -> Trouble {
     let what = match files {
         [] => "neither KUBECONFIG nor HOME is set".to_owned(),
@@ -45,7 +45,7 @@ fn missing(files: &[PathBuf]) -> Trouble {
     Help::NameKubeconfig.after(what)
 }
 
-/// What kubeconfigs say together, for several logins.
+/// Kubeconfigs merged, for several logins.
 pub struct Kubeconfigs {
     merged: Kubeconfig,
     /// The files, for errors.
@@ -189,7 +189,7 @@ fn files(asked: Option<&Path>, around: Environment<'_>) -> (Vec<PathBuf>, bool) 
     }
 }
 
-/// What the files say together; `None` where there is none of them. The first file that names a
+/// The files merged; `None` where there is none of them. The first file that names a
 /// thing wins, as for client-go.
 fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, Trouble> {
     let mut merged: Option<Kubeconfig> = None;
@@ -208,7 +208,7 @@ fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, Tro
     Ok(merged)
 }
 
-/// One file; `None` where there is none.
+/// A single file; `None` where there is none.
 fn read(file: &Path) -> Result<Option<Kubeconfig>, Trouble> {
     // A person means something to read once: `-`, or a shell's `<(command)`.
     let is_stdin = file == Path::new("-");

@@ -22,13 +22,13 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a program may take to give credentials, where nobody is there to be asked.
+/// The time that a program may take to give credentials, where nobody is there to be asked.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// For name resolution, TCP and TLS together.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// What of the process decides how `oc` logs in.
+/// Parts of the process that decide how `oc` logs in.
 #[derive(Clone, Copy)]
 pub struct Environment<'a> {
     /// A variable of the environment.
@@ -46,7 +46,7 @@ impl Environment<'_> {
     }
 }
 
-/// What was asked for on the command line.
+/// The login that was asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LoginRequest<'a> {
     pub file: Option<&'a Path>,
@@ -57,7 +57,7 @@ pub struct LoginRequest<'a> {
     pub is_one_of_many: bool,
 }
 
-/// How to reach and to convince an API server.
+/// Ways to reach and to convince an API server.
 #[derive(Debug)]
 pub struct Login {
     pub config: Config,
@@ -67,7 +67,7 @@ pub struct Login {
     user: String,
     /// The name of the context; `None` in a pod.
     pub context: Option<String>,
-    /// What an error of the connection may come from: the host's list of CAs, a proxy.
+    /// Possible origins of an error of the connection: the host's list of CAs, a proxy.
     pub by_way_of: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ impl Login {
     }
 }
 
-/// What a program gives. One that asks a person may take as long as the person.
+/// Credentials of a program. One that asks a person may take as long as the person.
 async fn with_program(mut user: AuthInfo, exec: ExecConfig) -> Result<AuthInfo, Trouble> {
     let patience = match exec.interactive_mode {
         Some(ExecInteractiveMode::Never) => PATIENCE,
@@ -198,7 +198,7 @@ fn plain_token(token: &SecretString) -> Result<SecretString, &'static str> {
     }
 }
 
-/// What a pod has (client-go, `rest.InClusterConfig`).
+/// The login that a pod has (client-go, `rest.InClusterConfig`).
 pub fn in_pod(around: Environment<'_>, insecure: bool) -> Option<Login> {
     let host = around.text(&["KUBERNETES_SERVICE_HOST"])?;
     let port = around.text(&["KUBERNETES_SERVICE_PORT"])?;
@@ -350,7 +350,7 @@ fn check_program(exec: &mut ExecConfig, is_one_of_many: bool) -> Result<(), Trou
     Ok(())
 }
 
-/// What is wrong with a kubeconfig. What the parser says may quote it, tokens included.
+/// The trouble with a kubeconfig. What the parser says may quote it, tokens included.
 pub fn said(error: &KubeconfigError) -> Trouble {
     let what = match error {
         KubeconfigError::Parse(error) => match error.location() {

@@ -48,7 +48,7 @@ pub(super) fn give(user: &mut AuthInfo, exec: &ExecConfig) -> Result<(), Trouble
     Ok(())
 }
 
-/// What a program prints.
+/// The output of a program.
 fn run(exec: &ExecConfig) -> Result<Zeroizing<Vec<u8>>, Trouble> {
     let by_hand = |what: String| Help::RunByHand.after(what);
     let mut command = Command::new(exec.command.as_deref().unwrap_or_default());

@@ -42,7 +42,7 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer. It is printable, and has no secret.
+/// A request without an answer. It is printable, and has no secret.
 pub struct Failure {
     pub trouble: Trouble,
     kind: FailureKind,

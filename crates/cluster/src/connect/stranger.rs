@@ -12,7 +12,7 @@ pub fn trouble(why: &str) -> Trouble {
     Help::OtherServer.after(format!("this is not a Kubernetes API server: {why}"))
 }
 
-/// What is wrong with an answer to [`PATH`]; `None` of an API server.
+/// The trouble with an answer to [`PATH`]; `None` of an API server.
 pub fn stranger(status: u16, text: &[u8]) -> Option<Trouble> {
     let body: Value = serde_json::from_slice(text).unwrap_or_default();
     let is_api = match str_at(&body, "/kind") {

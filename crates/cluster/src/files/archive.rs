@@ -161,7 +161,7 @@ impl Links {
         }
     }
 
-    /// Those whose end is not in the archive.
+    /// Links whose end is not in the archive.
     fn leading_out(self) -> impl Iterator<Item = PathBuf> {
         let Self { all, places } = self;
         let is_there = move |end: &PathBuf| {

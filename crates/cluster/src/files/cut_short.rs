@@ -7,7 +7,7 @@ use crate::unread::Unread;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a server adds to an object.
+/// Fields that a server adds to an object.
 #[derive(Default, Deserialize)]
 struct Added {
     #[serde(rename = "metadata.creationTimestamp")]

@@ -25,7 +25,7 @@ struct Document<'a> {
     items: Option<Vec<&'a RawValue>>,
 }
 
-/// What a list, or an object, says of itself.
+/// Fields by which a list or an object says what it is.
 #[derive(Default, Deserialize)]
 struct Head {
     api_version: Raw<String>,

@@ -21,7 +21,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// How much is read.
+/// Bounds of the reading.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     /// Bytes of one file, unpacked.
@@ -47,7 +47,7 @@ const LIMITS: Limits = Limits {
 /// Memory for the dictionary of xz, in KiB: `xz -9` takes 65 MiB.
 const XZ_MEMORY: u32 = 128 << 10;
 
-/// As much of a file tells whether it has objects.
+/// So much of a file tells whether it has objects.
 const HEAD: u64 = 64 << 10;
 
 /// Folders of a must-gather with logs that `why` never reads: nothing of theirs is missing.
@@ -107,7 +107,7 @@ fn read_within(paths: &[PathBuf], objects: &mut Cluster, limits: Limits) -> Vec<
     unread
 }
 
-/// What is read, by its name.
+/// A file that is read, by its name.
 struct Source {
     /// The name that says what may be in it.
     path: PathBuf,
@@ -439,7 +439,7 @@ fn start(stream: &mut dyn Read) -> io::Result<(Format, Vec<u8>)> {
     Ok((Format::of(&head), head))
 }
 
-/// What is packed in a stream of this format, or the stream where it is packed with nothing that is read.
+/// Content of a stream of this format, or the stream where it is packed with nothing that is read.
 fn unpacked<'s>(format: Format, stream: &'s mut dyn Read) -> Box<dyn Read + 's> {
     match format {
         Format::Gzip => Box::new(MultiGzDecoder::new(stream)),
@@ -503,7 +503,7 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, String> {
     }
 }
 
-/// Why a stream could not be read to its end.
+/// The trouble with a stream that could not be read to its end.
 fn broken(error: &io::Error) -> Trouble {
     if error.get_ref().is_some_and(|inner| inner.is::<TooMuch>()) {
         let gib = LIMITS.unpacked >> 30;

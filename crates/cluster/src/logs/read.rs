@@ -114,7 +114,7 @@ impl Cluster {
     }
 }
 
-/// As much of a text tells whose log it is.
+/// So much of a text tells whose log it is.
 const HEAD: u64 = 64 << 10;
 
 /// The name of a text that may be a log, in lower case; `None` for a file of another ending.

@@ -92,7 +92,7 @@ pub struct ServerLogs {
     pub without_address: usize,
     /// The last of the lines that nobody knows, or that have no address.
     pub last_odd: Option<Moment>,
-    /// What nodes told of their first boots: when at last, and what, by the node in lower case.
+    /// Words of nodes about their first boots: when at last, and what, by the node in lower case.
     pub told: BTreeMap<String, (Moment, String)>,
     /// Requests that are kept, times of requests, and lines that are known again.
     pub(super) kept_requests: usize,

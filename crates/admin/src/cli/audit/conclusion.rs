@@ -42,13 +42,13 @@ pub(super) struct Conclusions {
 pub(crate) struct Conclusion {
     pub(super) readiness: Readiness,
     pub(super) sentence: String,
-    /// What later releases of the policy would refuse; absent where they refuse no more.
+    /// Refusals by later releases of the policy; absent where they refuse no more.
     pub(super) later: Option<Later>,
     /// The next step; absent where nothing has to be done.
     pub(super) next: Option<NextStep>,
     /// Things that were compared, and gave no cause for concern; of several clusters each has its own.
     pub(super) passed: Vec<String>,
-    /// What it answers; of several clusters about the worst one.
+    /// Its answer; of several clusters about the worst one.
     pub(super) asked: AuditRequest,
     /// The command that shows all of it.
     pub(super) whole: String,

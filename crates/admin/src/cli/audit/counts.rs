@@ -245,7 +245,7 @@ impl Counts {
         Some(parts.join("; "))
     }
 
-    /// What was refused or unknown then, and still is.
+    /// Sets that were refused or unknown then, and still are.
     fn as_before(&self) -> Option<String> {
         let (number, what) = match (self.refused, self.open()) {
             (0, 0) => return None,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use skewguard_cluster::names::count;
 use std::collections::BTreeMap;
 
-/// What later releases of the policy would refuse, in words, and the command that shows it.
+/// Refusals by later releases of the policy, in words, and the command that shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Later {
     pub(super) sentence: String,
@@ -16,7 +16,7 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    /// As one line.
+    /// The whole as one line.
     pub(super) fn line(&self) -> String {
         format!("{}: {}", self.sentence, self.command)
     }
@@ -25,7 +25,7 @@ impl Later {
 /// A refusal: from which release on, and until which one.
 type Refusal = (Release, Option<Release>);
 
-/// Those of one set's rows.
+/// Refusals of one set's rows.
 type Refusals = Vec<Refusal>;
 
 /// Sets that later releases would refuse, beside those that are refused already. Sets with an exception do

@@ -282,7 +282,7 @@ fn alone(
     Ok(FleetAudit::of(vec![cluster], String::new()))
 }
 
-/// Why there is no audit, of files or of a server.
+/// The reason for no audit, of files or of a server.
 fn nothing(from: &[PathBuf]) -> String {
     const NONE: &str = "no set of machines was read, and no machine or node without one";
     let files: Vec<String> = from.iter().map(|path| named(path)).collect();

@@ -26,7 +26,7 @@ impl NextStep {
         }
     }
 
-    /// As one line. A command stands as it is: it is copied.
+    /// The step as one line. A command stands as it is: it is copied.
     pub(super) fn line(&self) -> String {
         match self {
             Self::Command(command) => format!("Next: {command}"),

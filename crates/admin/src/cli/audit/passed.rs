@@ -1,4 +1,4 @@
-//! What was compared and found no cause for concern, as `oc adm upgrade recommend` says it (pure).
+//! Comparisons that found no cause for concern, as `oc adm upgrade recommend` says it (pure).
 
 use super::audit_request::release_of;
 use super::word::by_object;

@@ -89,7 +89,7 @@ fn keys(set: &SetAudit) -> impl Iterator<Item = Key> {
     names.map(|name| (set.kind.to_string(), set.namespace.clone(), name.clone()))
 }
 
-/// What is read of an object.
+/// Fields that are read of an object.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Head {

@@ -25,7 +25,7 @@ pub(crate) struct Risks {
 }
 
 impl Risks {
-    /// Those of the issues that this version ships.
+    /// Risks of the issues that this version ships.
     ///
     /// # Errors
     /// As [`Refused::new`].

@@ -91,7 +91,7 @@ fn of_audit(audit: &BootImageAudit, oc: &str) -> Value {
     })
 }
 
-/// What JSON has of a set, its title and its advice.
+/// A set as in JSON, its title and its advice.
 fn row(set: &SetAudit) -> Value {
     let said = json!({ "title": set.row().title(None), "advice": set.advice() });
     with(json!(set), said)

@@ -90,7 +90,7 @@ fn rows(cluster: &ClusterAudit) -> Vec<Value> {
     all.map(|row| with(of_cluster.clone(), row)).collect()
 }
 
-/// What JSON has of a set, and beside it what its forms say in words.
+/// A set as in JSON, and beside it the words of its forms.
 fn of_set(set: &SetAudit) -> Value {
     let said = json!({
         "verdict": Word::of(set).lower(),

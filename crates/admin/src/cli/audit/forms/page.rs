@@ -1,4 +1,4 @@
-//! What the pages of an audit, HTML and Markdown, both show: put together once, and written by a
+//! The page of an audit that HTML and Markdown both show: put together once, and written by a
 //! template each (pure).
 
 use super::facts::{

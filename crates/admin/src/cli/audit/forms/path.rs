@@ -1,4 +1,4 @@
-//! What is to do on the way to a later release, for a person (pure).
+//! Steps on the way to a later release, for a person (pure).
 
 use crate::audit::results::path::{By, Event, Path, Step, StepKind};
 use crate::forms::terminal::Terminal;
@@ -96,7 +96,7 @@ fn title(step: &Step) -> String {
     }
 }
 
-/// What is to do, and how long it is enough.
+/// Steps, and how long they are enough.
 fn says(step: &Step) -> String {
     let remedy = step
         .remedy
@@ -108,7 +108,7 @@ fn says(step: &Step) -> String {
     }
 }
 
-/// What happens without anybody, what needs nothing, and what was not looked at.
+/// Sets that change without anybody, that need nothing, and that were not looked at.
 fn facts(path: &Path) -> Vec<(&'static str, String)> {
     let nothing = path.nothing_to_do;
     let by_itself = path.by_itself.join("; ");

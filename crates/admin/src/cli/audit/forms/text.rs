@@ -128,7 +128,7 @@ fn cluster(
     blocks
 }
 
-/// What to change, and how to find the unknown versions, each with its sets.
+/// Remedies, and ways to the unknown versions, each with its sets.
 fn what_to_do(audit: &BootImageAudit) -> [Vec<String>; 2] {
     let remedies = remedies(audit).into_iter();
     let remedies = remedies
@@ -278,7 +278,7 @@ fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
     }
 }
 
-/// What the last column has.
+/// The meaning of the last column.
 fn legend(sets: &[SetAudit]) -> String {
     let nodes = match sets.iter().any(|set| set.nodes_unread) {
         true => "NODES: joined/wanted; -: not read",
