@@ -182,7 +182,7 @@ fn add_document(all: &mut Cluster, mut document: Value, ends_line: bool) -> Resu
     }
     let head: Head = lenient::known(&document);
     match (head.kind.0.as_str(), head.name) {
-        ("List", _) => return Err(Help::SayKind.after(WITHOUT_ITEMS)),
+        ("List", _) => Err(Help::SayKind.after(WITHOUT_ITEMS)),
         ("", name) if document.get("kind").is_none_or(Value::is_null) => {
             if name.is_empty() {
                 return Err(no_yaml("has no kind"));
