@@ -438,3 +438,20 @@ fn the_cluster_and_the_audit_agree_or_not() {
         assert_eq!(is_said, older.is_some(), "{plain}");
     }
 }
+
+/// An unknown set may have something to change, too: the script has it among what is done by hand.
+#[test]
+fn the_script_names_an_unknown_set_that_is_to_be_changed() {
+    let from = ["--from", "tests/data/audit/aws.json"];
+    let (script, ..) = super::audit(&[&from[..], &["--print-commands", "fix"]].concat());
+    assert!(
+        script.contains(
+            "# By hand:\n# openshift-machine-api MachineSet/c1-wrong-region: let the cluster keep the image up to date"
+        ),
+        "{script}"
+    );
+    assert!(
+        !script.contains("\noc patch") && !script.contains("patches"),
+        "{script}"
+    );
+}

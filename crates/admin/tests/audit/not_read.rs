@@ -461,7 +461,7 @@ fn a_pool_that_was_not_read_is_said_in_every_text() {
     let from = "tests/data/cases/paused-pool";
     for form in ["text", "wide", "html", "markdown"] {
         let (out, ..) = audit(&["--from", from, "-o", form]);
-        let says = "4.22.3 (not read, and may serve another: pool master)";
+        let says = "4.22.3 (pool master may serve another: it was not read)";
         assert!(out.contains(says), "{form}: {out}");
         // Who asks about another release gets the answer for that.
         let (out, ..) = audit(&["--from", from, "-o", form, "--target", "4.22.3"]);

@@ -3,6 +3,7 @@
 use super::audit_request::{AuditRequest, is_own_release};
 use super::counts::Counts;
 use super::forms::facts::{lookup_helps, remedies};
+use crate::audit::results::set::SetKind;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::lint::starter::STARTER_NAME;
 
@@ -100,9 +101,16 @@ fn ready(counts: &Counts, audit: &BootImageAudit, asked: &AuditRequest) -> Optio
     } else if mode == Some("Enforce") {
         return None;
     } else {
-        format!(
-            "set \"mode\": \"Enforce\" in {policy}, then `oc skewguard render machineconfig --policy {policy}`"
-        )
+        let all = |is: fn(&SetAudit) -> bool| audit.sets.iter().all(is);
+        let render = format!("`oc skewguard render machineconfig --policy {policy}");
+        let render = if all(|set| set.kind == SetKind::NodePool) {
+            format!("{render}` for the NodePools' spec.config (docs/install.md#hypershift)")
+        } else if all(|set| set.pool.as_deref() == Some("master")) {
+            format!("{render} --role master`")
+        } else {
+            format!("{render}`")
+        };
+        format!("set \"mode\": \"Enforce\" in {policy}, then {render}")
     };
     Some(NextStep::Words(words))
 }

@@ -122,7 +122,19 @@ fn left_out(policy: &Policy, limit: Option<&Limit>, release: Option<Release>) ->
         let scope = issue.scope.as_ref();
         !scope.is_ok_and(is_about_images_alone)
     };
-    let conditional = first_boot_issues(policy).filter(is_conditional);
+    let is_for = |issue: &&KnownIssue| {
+        let targets = issue
+            .scope
+            .as_ref()
+            .ok()
+            .and_then(|scope| scope.targets.as_ref());
+        targets
+            .zip(release)
+            .is_none_or(|(range, release)| range.contains(release))
+    };
+    let conditional = first_boot_issues(policy)
+        .filter(is_conditional)
+        .filter(is_for);
     let conditional: Vec<&str> = conditional.map(|issue| &*issue.id).collect();
     if !conditional.is_empty() {
         left_out.push(format!(

@@ -17,28 +17,36 @@ struct Bar {
     label: String,
     /// Joined nodes that were made from it.
     nodes: usize,
-    /// Sets whose next node is made from it.
-    sets: usize,
-    /// The worst verdict of those sets.
-    word: Option<Word>,
+    /// Sets whose next node is made from it, by their verdict, worst first.
+    sets: BTreeMap<Word, usize>,
 }
 
 impl Bar {
     fn add(&mut self, other: &Self) {
         self.nodes += other.nodes;
-        self.sets += other.sets;
-        self.word = self.word.min(other.word).or(self.word).or(other.word);
+        for (word, sets) in &other.sets {
+            *self.sets.entry(*word).or_default() += sets;
+        }
     }
 
     fn says(&self) -> String {
         let nodes = count(self.nodes, "node");
-        match (self.sets, self.word) {
-            (0, _) | (_, None) => nodes,
-            (sets, Some(word)) => {
-                let sets = count(sets, "set");
-                format!("{nodes}; next of {sets}: {}", word.lower())
-            }
-        }
+        let all: usize = self.sets.values().sum();
+        let words = match self.sets.len() {
+            0 => return nodes,
+            1 => self
+                .sets
+                .keys()
+                .map(|word| word.lower().to_owned())
+                .collect(),
+            _ => (self
+                .sets
+                .iter()
+                .map(|(word, sets)| format!("{sets} {}", word.lower())))
+            .collect::<Vec<_>>()
+            .join(", "),
+        };
+        format!("{nodes}; next of {}: {words}", count(all, "set"))
     }
 }
 
@@ -63,8 +71,7 @@ fn in_use(audit: &BootImageAudit) -> Vec<Bar> {
     };
     for set in &audit.sets {
         let next = Bar {
-            sets: 1,
-            word: Some(Word::of(set)),
+            sets: BTreeMap::from([(Word::of(set), 1)]),
             ..Bar::default()
         };
         add(set.boot_image.as_ref().map(|image| &image.version), next);
@@ -92,7 +99,7 @@ fn in_use(audit: &BootImageAudit) -> Vec<Bar> {
         newer.iter().for_each(|bar| rest.add(bar));
         bars.push(rest);
     }
-    if unknown.nodes + unknown.sets > 0 {
+    if unknown.nodes > 0 || !unknown.sets.is_empty() {
         bars.push(unknown);
     }
     bars
@@ -108,7 +115,8 @@ pub(super) fn bars(audit: &BootImageAudit) -> Vec<Value> {
             0 => "0".to_owned(),
             nodes => format!("max({}%, 3px)", nodes * 100 / most.max(1)),
         };
-        let class = bar.word.map_or("other", Word::lower);
+        let worst = bar.sets.keys().next();
+        let class = worst.map_or("other", |word| word.lower());
         json!({ "label": bar.label, "class": class, "width": width, "says": bar.says() })
     };
     bars.iter().map(shown).collect()
@@ -135,18 +143,20 @@ mod tests {
     }
 
     #[test]
-    fn bars_that_share_a_line_keep_the_worst_verdict() {
-        let bar = |word| Bar {
+    fn bars_that_share_a_line_count_each_verdict() {
+        let bar = |word: Option<Word>| Bar {
             nodes: 2,
-            sets: 1,
-            word,
+            sets: word.map(|word| (word, 1)).into_iter().collect(),
             ..Bar::default()
         };
         let mut both = bar(Some(Word::Allowed));
         both.add(&bar(None));
-        assert_eq!(both.word, Some(Word::Allowed));
+        assert_eq!(both.says(), "4 nodes; next of 1 set: allowed");
         both.add(&bar(Some(Word::Refused)));
         both.add(&bar(Some(Word::Unknown)));
-        assert_eq!(both.says(), "8 nodes; next of 4 sets: refused");
+        assert_eq!(
+            both.says(),
+            "8 nodes; next of 3 sets: 1 refused, 1 unknown, 1 allowed"
+        );
     }
 }

@@ -71,9 +71,16 @@ fn of_audit(audit: &BootImageAudit, oc: &str) -> Value {
     // The release that the cluster runs, where another one was asked about.
     let own = &audit.origin.release;
     let own = (audit.release != *own).then(|| own.as_deref().unwrap_or("unknown"));
-    let refused = audit.sets.iter();
-    let refused = refused.filter(|set| set.would_be_refused() && !set.is_excepted());
-    let (mended, by_hand): (Vec<_>, Vec<_>) = refused.partition(|set| set.patch.is_some());
+    // What is unknown may have something to change, too, which decides nothing.
+    let is_open =
+        |set: &&SetAudit| set.would_be_refused() || set.is_unknown() && set.remedy.is_some();
+    let open = audit
+        .sets
+        .iter()
+        .filter(is_open)
+        .filter(|set| !set.is_excepted());
+    let (mended, by_hand): (Vec<_>, Vec<_>) =
+        open.partition(|set| set.would_be_refused() && set.patch.is_some());
     let oldest = audit.oldest.as_ref();
     let oldest = oldest.filter(|oldest| oldest.command.is_some());
     let rows = |sets: Vec<&SetAudit>| sets.into_iter().map(row).collect::<Vec<_>>();

@@ -47,8 +47,12 @@ fn pools_unread(audit: &BootImageAudit) -> String {
     if pools.is_empty() {
         return String::new();
     }
+    let [which, read] = match pools.len() {
+        1 => ["pool", "it was not read"],
+        _ => ["pools", "they were not read"],
+    };
     let pools = first_of(pools.iter().copied(), 3, pools.len());
-    format!(" (not read, and may serve another: pool {pools})")
+    format!(" ({which} {pools} may serve another: {read})")
 }
 
 /// The policy that decided, in words.
