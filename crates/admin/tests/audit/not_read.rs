@@ -584,3 +584,24 @@ fn an_ami_that_a_class_names_counts_beside_its_status() {
         (Some(why), Exit::Unknown)
     );
 }
+
+/// Of nodes without Machines the newest decides: one that does not say when it was made may be it.
+#[test]
+fn a_node_without_a_time_leaves_its_pool_unknown() {
+    let node = |name: &str, version: &str, created: Option<&str>| {
+        json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "creationTimestamp": created,
+            "labels": { "node-role.kubernetes.io/worker": "", "kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux",
+                "skewguard.dev/boot-image": version } } })
+    };
+    let (old, new) = ("412.86.202301311551-0", "418.94.202501221327-0");
+    let time = Some("2026-01-01T00:00:00Z");
+    let verdict = |created: Option<&str>, newer: &str| {
+        let older = node("w0", old, time);
+        let (found, _) =
+            super::real::audited([older, node("w1", newer, created)], &["--target", "4.22"]);
+        found["sets"][0]["verdict"].clone()
+    };
+    assert_eq!(verdict(Some("2026-02-01T00:00:00Z"), new), "Allowed");
+    assert_eq!(verdict(None, new), "Undetermined");
+    assert_eq!(verdict(None, old), "Refused");
+}

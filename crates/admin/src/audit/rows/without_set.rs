@@ -246,6 +246,12 @@ fn nodes(lookup: &Lookup<'_>) -> Vec<Set> {
     let to_set = |((kind, pool), nodes): ((_, &str), Vec<&Node>)| {
         let why_not = Some(WhyNot::Unlabelled);
         let newest = nodes.iter().copied().max_by(|a, b| a.age().cmp(&b.age()));
+        // Any of those that do not say when they were made may be the newest.
+        let versions = nodes
+            .iter()
+            .map(|node| objects.version_of(node).map(|(version, _)| version.text));
+        let versions: BTreeSet<Option<String>> = versions.collect();
+        let is_ordered = nodes.iter().all(|node| node.metadata.created.is_some());
         Set {
             nodes: made_from(objects, nodes.iter().copied()),
             notes: vec!["made without the Machine API: judged as if the next node were made like the newest one".to_owned()],
@@ -258,6 +264,7 @@ fn nodes(lookup: &Lookup<'_>) -> Vec<Set> {
             },
             known: newest
                 .filter(|newest| objects.version_of(newest).is_some())
+                .filter(|_| is_ordered || versions.len() == 1)
                 .and_then(|_| by_newest_node(objects, nodes.into_iter(), false, &mut Vec::new()))
                 // The nodes of a pool need not be of one image.
                 .map(|known| KnownVersion {
