@@ -90,6 +90,25 @@ fn a_secrets_name_is_no_pool_of_its_nodes() {
     }
 }
 
+/// A Machine without a set says no more of its pool than a set does.
+#[test]
+fn a_machine_of_a_custom_pool_may_boot_as_worker() {
+    let limits =
+        json!([{ "deniedVersions": [] }, { "pools": ["worker"], "minimumOCPVersion": "4.13.0" }]);
+    let mut provider = gcp(OLD);
+    provider["userDataSecret"] = json!({ "name": "infra-user-data" });
+    let machine = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
+        "metadata": { "name": "m", "namespace": "openshift-machine-api" },
+        "spec": { "providerSpec": { "value": provider } } });
+    let (found, exit) = audited(&list([machine]), &limits);
+    let row = &found["sets"][0];
+    assert_eq!(
+        (&row["kind"], &row["verdict"], exit),
+        (&json!("Machine"), &json!("Undetermined"), Exit::Unknown),
+        "{row}"
+    );
+}
+
 /// Limits of which one lets it in refuse no set whose pool is unknown.
 #[test]
 fn a_set_of_an_unknown_pool_is_unknown_in_every_way() {
@@ -178,4 +197,29 @@ fn a_node_pool_is_judged_as_its_nodes_are() {
             "{limits}"
         );
     }
+}
+
+/// One image of several that its nodes would be refused for leaves a NodePool of its release's image open.
+#[test]
+fn a_node_pool_is_open_where_its_nodes_may_be_refused() {
+    let lets_in = json!({ "release": "4.8", "deniedVersions": [] });
+    let verdict = |denied: &str| {
+        let limits = json!([{ "deniedVersions": [{ "version": denied, "reason": "r" }] }, lets_in]);
+        let (found, _) = audited(&fixture("hypershift.json"), &limits);
+        let sets = found["sets"].as_array().unwrap();
+        let row = sets.iter().find(|set| set["name"] == "guest-virt").unwrap();
+        let text = |key: &str| row[key].as_str().unwrap().to_owned();
+        (text("verdict"), text("message"))
+    };
+    let says = |count: u8| {
+        format!(
+            "{count} of 8 images published for its release fail by the limits without release, which its nodes use"
+        )
+    };
+    assert_eq!(
+        verdict("9.8.20260715-1"),
+        ("Undetermined".to_owned(), says(2))
+    );
+    assert_eq!(verdict("9.*").0, "Refused");
+    assert_eq!(verdict("8.*").0, "Allowed");
 }

@@ -181,7 +181,7 @@ pub fn has_objects(text: &str, also: &dyn Fn(&str) -> bool) -> bool {
     false
 }
 
-/// Tells whether what follows `kind` names one that is read, or a list of it.
+/// Tells whether what follows `kind` names one that is read, a list of it, or a failure to read.
 fn names_one(behind: &str, also: &dyn Fn(&str) -> bool) -> bool {
     let value = behind.trim_start_matches(['"', ':', ' ']);
     let word = value.split(|c: char| !c.is_ascii_alphanumeric()).next();

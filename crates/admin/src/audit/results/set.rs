@@ -39,8 +39,8 @@ pub(crate) struct SetAudit {
     /// Number of machines that are wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) replicas: Option<i64>,
-    /// The MachineConfigPool whose config the next node asks for, where the name of its user data
-    /// says so.
+    /// The pool of the next node: that which its user data asks for, else what the name of that Secret says; of a
+    /// NodePool `master`, as its nodes have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pool: Option<String>,
     /// `aws`, `vmware` and the like: Ignition's names, as a verdict has them.

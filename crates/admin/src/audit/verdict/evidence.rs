@@ -105,25 +105,22 @@ pub(crate) fn by_what_is_known(
 /// Leaves open what a limit of one pool decides otherwise, where the pool of a set is unknown. Nodes of a custom
 /// pool boot as `worker`, but for those whose user data asks for it: a Secret's name does not say that.
 pub(crate) fn with_pool(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
-    let limits = valid(judge.policy).map_or(&[][..], |policy| &policy.limits);
-    let pools = limits.iter().flat_map(|limit| limit.pools.iter().flatten());
-    let pools: Vec<&str> = match (set.kind, set.image.pool.as_deref()) {
-        (
-            SetKind::MachineSet
+    let is_of_any = matches!(
+        set.kind,
+        SetKind::MachineSet
             | SetKind::Machine
             | SetKind::BareMetalHost
-            | SetKind::MachineDeployment,
-            None,
-        ) => pools.map(String::as_str).collect(),
-        (SetKind::MachineSet | SetKind::MachineDeployment, Some(pool))
-            if !set.is_pool_asked && !BUILT_IN.contains(&pool) =>
-        {
-            vec!["worker"]
-        }
-        _ => return judged,
-    };
-    let Some(version) = &judged.version else {
+            | SetKind::MachineDeployment
+    );
+    let (true, Some(version)) = (is_of_any, &judged.version) else {
         return judged;
+    };
+    let limits = valid(judge.policy).map_or(&[][..], |policy| &policy.limits);
+    let named = limits.iter().flat_map(|limit| limit.pools.iter().flatten());
+    let pools: Vec<&str> = match set.image.pool.as_deref() {
+        None => named.map(String::as_str).collect(),
+        Some(pool) if set.is_pool_asked || BUILT_IN.contains(&pool) => return judged,
+        Some(_) => vec!["worker"],
     };
     let decides_otherwise =
         |pool: &&str| judge.of_pool(pool, version).verdict != judged.verdict.verdict;
@@ -140,7 +137,8 @@ const BUILT_IN: [&str; 3] = ["master", "worker", "arbiter"];
 
 /// Judges a NodePool as its nodes are, too: they do not know their release, and use the limits without one.
 pub(crate) fn as_hosted(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
-    let minor = parsed(set.release.as_deref()).map(|release| release.minor);
+    // Its image is that of the release that is asked about.
+    let minor = parsed(judge.release).map(|release| release.minor);
     let known: Vec<ImageVersion> = match (&judged.version, minor) {
         (Some(version), _) => vec![version.clone()],
         (None, Some(minor)) if judged.by == KnownBy::Release => judge.published(minor),
@@ -153,10 +151,20 @@ pub(crate) fn as_hosted(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
         release: None,
         ..judge
     };
-    let mut verdicts = known.iter().map(|version| hosted.verdict(Some(version)));
-    let refused = verdicts.find(|verdict| verdict.verdict == Outcome::Refused);
+    let verdicts = known.iter().map(|version| hosted.verdict(Some(version)));
+    let refused = verdicts.filter(|verdict| verdict.verdict == Outcome::Refused);
+    let refused: Vec<Verdict> = refused.collect();
     let is_refused = judged.verdict.verdict == Outcome::Refused;
-    match refused {
+    let count = refused.len();
+    match refused.into_iter().next() {
+        Some(verdict) if !is_refused && count < known.len() => {
+            let message = format!(
+                "{count} of {} images published for its release fail by the limits without release, which its nodes use",
+                known.len()
+            );
+            let verdict = left_open(verdict, Reason::NoRuleEvaluated, message);
+            Judged { verdict, ..judged }
+        }
         Some(verdict) if !is_refused => Judged {
             verdict: Verdict {
                 message: format!(
