@@ -107,6 +107,30 @@ impl Desk {
     }
 }
 
+/// A page that people mail or paste tells no less than the terminal.
+#[test]
+fn every_page_says_how_the_policy_differs() {
+    let desk = Desk::new(&cluster(
+        "4.22.5",
+        &automatic(&json!({ "ocpVersion": "4.22.0" })),
+    ));
+    let limits = json!([{ "minimumOCPVersion": "4.11.0", "minimumRHCOSVersion": "9.2" }]);
+    for form in ["text", "wide", "html", "markdown"] {
+        std::fs::write(
+            desk.file("policy.json"),
+            policy("Warn", limits.clone()).to_string(),
+        )
+        .unwrap();
+        let [policy, from] = ["policy.json", "objects.json"].map(|name| desk.file(name));
+        let [policy, from] = [&policy, &from].map(|path| path.to_str().unwrap());
+        let (page, ..) = audit(&["--policy", policy, "--from", from, "-o", form]);
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let says =
+            "the policy differs from the Machine Config Operator: minimumOCPVersion for 4.22";
+        assert_eq!(page.matches(says).count(), 1, "{form}: {page}");
+    }
+}
+
 fn policy(mode: &str, limits: Value) -> Value {
     json!({ "apiVersion": "skewguard.dev/v1alpha1", "kind": "BootImageSkewPolicy", "mode": mode, "limits": limits })
 }

@@ -479,7 +479,7 @@ fn print(
         (Form::Yaml, Some(audit)) => yaml(audit),
         (Form::Yaml, None) => yaml(fleet),
         (Form::Html, _) => html::render(fleet, conclusions)?,
-        (Form::Markdown, _) => markdown::render(fleet, &conclusions.all)?,
+        (Form::Markdown, _) => markdown::render(fleet, conclusions)?,
         (Form::Junit, _) => junit::render(fleet, conclusions, args.fail_on == FailOn::Later)?,
         (Form::Csv, alone) => {
             // Its rows are those of sets alone.

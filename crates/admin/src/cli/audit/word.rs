@@ -2,10 +2,12 @@
 
 use crate::audit::SetAudit;
 use anstyle::{AnsiColor, Style};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The verdict on a set, worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Word {
     Refused,
     /// Its version is unknown, or no rule could be applied to it: `message` says which.

@@ -91,17 +91,6 @@ fn named<'a, K: Ord>(sets: impl Iterator<Item = (K, &'a SetAudit)>) -> Named<'a,
     named
 }
 
-/// Things to do, each with its sets: remedies, then what makes versions known.
-pub(in crate::cli::audit) fn to_do(audit: &BootImageAudit) -> Vec<(Vec<&SetAudit>, String)> {
-    let remedies = remedies(audit).into_iter();
-    let remedies = remedies.map(|((_, remedy), sets)| (sets, remedy));
-    let helps = lookup_helps(audit).into_iter();
-    let helps = helps.map(|(help, sets)| (sets, help.to_owned()));
-    let mut all: Vec<_> = remedies.chain(helps).collect();
-    all.sort_by_key(|(sets, _)| sets.iter().all(|set| set.is_excepted()));
-    all
-}
-
 /// The refused and undecided sets by platform and remedy.
 pub(in crate::cli::audit) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, String)> {
     let open = audit.sets.iter().filter(|set| !set.would_be_allowed());

@@ -1,10 +1,10 @@
 //! The audit as Markdown, for the summary of a job or a comment on a pull request (pure).
 
-use super::facts::{cluster_notes, head, is_said, waiting};
-use super::page::{doubts, of_set, page, things_to_do};
+use super::facts::is_said;
+use super::page::{Doubt, Page};
 use super::path;
-use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::cli::audit::conclusion::Conclusion;
+use crate::audit::results::fleet::FleetAudit;
+use crate::cli::audit::conclusion::Conclusions;
 use crate::cli::audit::word::Word;
 use crate::forms::markdown::render_template;
 use minijinja::Error;
@@ -19,12 +19,13 @@ const LONGEST: usize = 65_536;
 
 /// The sets that are not allowed, and how many are, with a row for each cluster where there are
 /// several. What is too long for a comment has fewer items of lists, then fewer rows, refused ones last.
-pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> Result<String, Error> {
+pub(crate) fn render(fleet: &FleetAudit, conclusions: &Conclusions) -> Result<String, Error> {
+    let page = Page::of(fleet, conclusions);
     let sets = fleet.audits().flat_map(|audit| &audit.sets);
     let open = sets.filter(|set| !set.would_be_allowed()).count();
     let (mut rows, mut items) = (MOST.max(open).max(fleet.items.len()), MOST);
     loop {
-        let text = bounded(fleet, conclusion, rows, items)?;
+        let text = bounded(&page, rows, items)?;
         if text.len() <= LONGEST || rows == 0 {
             return Ok(text);
         }
@@ -35,36 +36,23 @@ pub(crate) fn render(fleet: &FleetAudit, conclusion: &Conclusion) -> Result<Stri
     }
 }
 
-fn bounded(
-    fleet: &FleetAudit,
-    conclusion: &Conclusion,
-    most_rows: usize,
-    most: usize,
-) -> Result<String, Error> {
-    let mut sets = of_all(fleet, |of| of.audit.iter().flat_map(|audit| &audit.sets));
-    sets.sort_by_key(|(_, set)| Word::of(set));
-    let (rows, allowed): (Vec<_>, Vec<_>) = sets.into_iter().partition(|(_, set)| is_said(set));
-    let shown = rows.iter().take(most_rows);
-    let shown = shown.map(|(name, set)| (name, of_set(set)));
-    let hidden = rows.iter().skip(most_rows).map(|(_, set)| Word::of(set));
-    let births = of_all(fleet, |of| of.audit.iter().flat_map(|audit| &audit.births));
-    let births = births.iter().map(|(name, birth)| (name, birth.says()));
+fn bounded(page: &Page<'_>, most_rows: usize, most: usize) -> Result<String, Error> {
+    let mut sets = page.of_all(|audit| &audit.sets);
+    sets.sort_by_key(|(_, row)| row.word);
+    let (rows, allowed): (Vec<_>, Vec<_>) = sets.into_iter().partition(|(_, row)| is_said(row.set));
+    let hidden = rows.iter().skip(most_rows).map(|(_, row)| row.word);
     let page = json!({
         "most": most,
         "most_rows": most_rows,
-        "head": fleet.alone().map(head),
-        "rows": shown.collect::<Vec<_>>(),
+        "rows": rows.iter().take(most_rows).collect::<Vec<_>>(),
         "more": counts(hidden),
         "allowed": allowed.len(),
-        "to_do": of_all(fleet, |of| of.audit.iter().flat_map(things_to_do)),
-        "births": births.collect::<Vec<_>>(),
-        "waiting": of_all(fleet, |of| of.audit.iter().flat_map(waiting)),
-        "doubts": of_all(fleet, doubts_of),
-        "paths": of_all(fleet, |of| {
-            let audit = of.audit.iter();
-            audit.filter_map(|audit| audit.path.as_ref()).map(path::markdown)
-        }),
-        "page": page(fleet, conclusion),
+        "to_do": page.of_all(|audit| &audit.to_do),
+        "births": page.of_all(|audit| &audit.births),
+        "waiting": page.of_all(|audit| &audit.waiting.by_set),
+        "doubts": doubts(page),
+        "paths": page.of_all(|audit| audit.audit.path.as_ref().map(path::markdown)),
+        "page": page,
     });
     render_template(include_str!("page.md"), page)
 }
@@ -78,24 +66,16 @@ fn counts(words: impl Iterator<Item = Word>) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// The items of all clusters, each with its cluster's name where there are several.
-fn of_all<'a, T, I: IntoIterator<Item = T>>(
-    fleet: &'a FleetAudit,
-    items: impl Fn(&'a ClusterAudit) -> I,
-) -> Vec<(Option<&'a str>, T)> {
-    let of = |cluster: &'a ClusterAudit| {
-        let name = (!cluster.is_alone()).then_some(&*cluster.context);
-        items(cluster).into_iter().map(move |item| (name, item))
-    };
-    fleet.items.iter().flat_map(of).collect()
-}
-
-/// Warnings, and what was not read.
-fn doubts_of(cluster: &ClusterAudit) -> Vec<String> {
-    let audit = cluster.audit.iter();
-    if cluster.is_alone() {
-        return audit.flat_map(doubts).collect();
+/// Doubts of all clusters. A cluster beside others has its notes for what was not read.
+fn doubts<'a>(page: &'a Page<'a>) -> Vec<(Option<&'a str>, &'a str)> {
+    let mut all = Vec::new();
+    for cluster in &page.clusters {
+        let name = (!page.alone).then(|| cluster.name());
+        let audit = cluster.audit.iter().flat_map(|audit| &audit.doubts);
+        let own = audit.filter(|(kind, _)| page.alone || *kind != Doubt::Unread);
+        all.extend(own.map(|(_, text)| (name, text.as_str())));
+        let notes = cluster.notes.iter().filter(|_| !page.alone);
+        all.extend(notes.map(|note| (name, note.as_str())));
     }
-    let warnings = audit.flat_map(|audit| &audit.warnings).cloned();
-    warnings.chain(cluster_notes(cluster)).collect()
+    all
 }

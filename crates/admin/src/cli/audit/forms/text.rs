@@ -1,21 +1,18 @@
 //! The audit for a person: the conclusion, then a row for each set, or all that is
 //! known of each (pure).
 
-use super::commands::keep_commands;
-use super::facts::{
-    BIRTHS, CLUSTER_COLUMNS, FactKind, above_command, cluster_cells, cluster_notes, facts, head,
-    in_use, lookup_helps, names, namespace, operator_says, remedies, wait,
-};
+use super::facts::{BIRTHS, FactKind, namespace};
+use super::page::{AuditPage, ConclusionPage, Doubt, Page, SetRow, ToDo};
 use super::path;
+use crate::audit::SetAudit;
 use crate::audit::results::Summary;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::set::ReleaseBy;
-use crate::audit::{BirthAudit, BootImageAudit, SetAudit, Unread};
-use crate::cli::audit::conclusion::{Conclusion, Conclusions};
+use crate::cli::audit::conclusion::Conclusions;
 use crate::cli::audit::later::Later;
 use crate::cli::audit::next::NextStep;
 use crate::cli::audit::word::Word;
-use crate::forms::blocks::{Block, Item, page};
+use crate::forms::blocks::{Block, Item, page as written};
 use crate::forms::terminal::Terminal;
 
 /// The detail in which sets are shown.
@@ -32,24 +29,27 @@ pub(crate) fn render(
     detail: Detail,
     terminal: Terminal,
 ) -> String {
-    let all = &conclusions.all;
     if fleet.audits().any(|audit| audit.path.is_some()) {
         return paths(fleet, terminal);
     }
-    let mut blocks = vec![Block::of(head_lines(terminal, all, fleet.alone()))];
-    match fleet.alone() {
-        Some(audit) => blocks.extend(cluster(audit, all, detail, terminal)),
-        None => blocks.push(clusters(terminal, fleet)),
+    let page = Page::of(fleet, conclusions);
+    let mut blocks = vec![Block::of(head_lines(terminal, &page.conclusion))];
+    if !page.alone {
+        blocks.push(clusters(terminal, &page));
     }
-    let parts = fleet.items.iter().zip(&conclusions.each);
-    for (item, own) in parts.filter(|_| fleet.alone().is_none() && detail == Detail::All) {
-        if let (Some(audit), Some(own)) = (&item.audit, own) {
-            blocks.push(Block::of(vec![format!("== {}", item.context)]));
-            blocks.push(Block::of(head_lines(terminal, own, Some(audit))));
-            blocks.extend(cluster(audit, own, detail, terminal));
+    for of in page
+        .clusters
+        .iter()
+        .filter(|_| page.alone || detail == Detail::All)
+    {
+        let Some(audit) = &of.audit else { continue };
+        if !page.alone {
+            blocks.push(Block::of(vec![format!("== {}", of.name())]));
+            blocks.push(Block::of(head_lines(terminal, &audit.conclusion)));
         }
+        blocks.extend(cluster(audit, detail, terminal));
     }
-    page(blocks, detail == Detail::All)
+    written(blocks, detail == Detail::All)
 }
 
 /// The way of each cluster.
@@ -67,60 +67,57 @@ fn paths(fleet: &FleetAudit, terminal: Terminal) -> String {
 }
 
 /// The sentence, and what is next.
-fn head_lines(
-    terminal: Terminal,
-    conclusion: &Conclusion,
-    audit: Option<&BootImageAudit>,
-) -> Vec<String> {
-    let style = conclusion.readiness.word().style();
-    let said = terminal.prose(0, &conclusion.sentence);
+fn head_lines(terminal: Terminal, conclusion: &ConclusionPage<'_>) -> Vec<String> {
+    let style = conclusion.word.style();
+    let said = terminal.prose(0, conclusion.sentence);
     let said = said.iter().map(|line| terminal.styled(style, line));
-    let next = conclusion.next_shown(audit).map(|next| match next {
+    let next = conclusion.next.as_ref().map(|next| match next {
         // A command is copied: it is not broken.
         NextStep::Command(_) => vec![next.line()],
         _ => terminal.prose(0, &next.line()),
     });
-    said.chain(conclusion.later.as_ref().map(Later::line))
+    said.chain(conclusion.later.map(Later::line))
         .chain(next.into_iter().flatten())
         .collect()
 }
 
 /// A cluster without its conclusion. What to change comes before what is allowed.
-fn cluster(
-    audit: &BootImageAudit,
-    conclusion: &Conclusion,
-    detail: Detail,
-    terminal: Terminal,
-) -> Vec<Block> {
+fn cluster(page: &AuditPage<'_>, detail: Detail, terminal: Terminal) -> Vec<Block> {
     let list = |head, what, texts| list(terminal, head, what, texts);
-    let mut blocks = vec![Block::of(audited(terminal, audit, detail))];
-    let unread = list("", "resources and files not read", unread(audit));
+    let doubts = |what, kind| list("", what, page.doubts(kind));
+    let mut blocks = vec![Block::of(audited(terminal, page, detail))];
+    let unread = doubts("resources and files not read", Doubt::Unread);
     match detail {
         Detail::Row => {
-            let [open, allowed] = tables(terminal, &audit.sets);
-            let [remedies, helps] = what_to_do(audit);
-            let remedies = list("What to change:", "remedies", remedies);
-            let helps = list("How to find the unknown versions:", "ways", helps);
+            let [open, allowed] = tables(terminal, page);
+            let (remedies, helps): (Vec<_>, Vec<_>) = page
+                .to_do
+                .iter()
+                .partition(|to_do| to_do.platform.is_some());
+            let remedies = list("What to change:", "remedies", says(remedies));
+            let helps = list("How to find the unknown versions:", "ways", says(helps));
             blocks.extend([open, remedies, helps, unread, allowed]);
         }
         // Each set has its own.
         Detail::All => {
-            blocks.extend(audit.sets.iter().map(|set| Block::of(item(terminal, set))));
+            blocks.extend(page.sets.iter().map(|row| Block::of(item(terminal, row))));
             blocks.push(unread);
         }
     }
-    let births = audit.births.iter().map(BirthAudit::says).collect();
+    let births = page.births.iter().map(|birth| birth.says.clone()).collect();
+    let warnings = page.doubts(Doubt::Warning).into_iter();
+    let warnings = warnings.map(|text| format!("warning: {text}")).collect();
     blocks.extend([
         list(BIRTHS, "nodes that the update breaks", births),
-        waiting(terminal, audit, conclusion, detail),
-        list("", "differences", differences(audit)),
-        list("", "warnings", warnings(audit)),
-        Block::of(oldest(terminal, audit, detail)),
+        waiting(terminal, page, detail),
+        doubts("differences", Doubt::Difference),
+        list("", "warnings", warnings),
+        Block::of(oldest(terminal, page, detail)),
     ]);
     if detail == Detail::All {
-        blocks.push(list(PASSED, "", conclusion.passed.clone()));
-        blocks.extend(keep_commands(audit).into_iter().map(|(what, command)| {
-            let mut lines = terminal.prose(0, &what);
+        blocks.push(list(PASSED, "", page.conclusion.passed.to_vec()));
+        blocks.extend(page.keep.iter().map(|(what, command)| {
+            let mut lines = terminal.prose(0, what);
             lines.push(format!("  {command}"));
             Block::of(lines)
         }));
@@ -128,68 +125,49 @@ fn cluster(
     blocks
 }
 
-/// Remedies, and ways to the unknown versions, each with its sets.
-fn what_to_do(audit: &BootImageAudit) -> [Vec<String>; 2] {
-    let remedies = remedies(audit).into_iter();
-    let remedies = remedies
-        .map(|((platform, remedy), sets)| format!("{} ({platform}): {remedy}", names(&sets)));
-    let helps = lookup_helps(audit).into_iter();
-    let helps = helps.map(|(help, sets)| format!("{}: {help}", names(&sets)));
-    [remedies.collect(), helps.collect()]
-}
-
-fn unread(audit: &BootImageAudit) -> Vec<String> {
-    let says = |unread: &Unread| match unread.hides_sets {
-        true => format!("{unread}; sets may be missing"),
-        false => unread.to_string(),
-    };
-    audit.unread.iter().map(says).collect()
-}
-
-fn differences(audit: &BootImageAudit) -> Vec<String> {
-    let all = audit.policy_differs_from_operator.iter();
-    let begin = "the policy differs from the Machine Config Operator";
-    all.map(|difference| format!("{begin}: {}", difference.message))
-        .collect()
-}
-
-fn warnings(audit: &BootImageAudit) -> Vec<String> {
-    let all = audit.warnings.iter();
-    all.map(|text| format!("warning: {text}")).collect()
+/// Things to do, each with its sets.
+fn says(all: Vec<&ToDo<'_>>) -> Vec<String> {
+    let all = all.into_iter().map(
+        |ToDo {
+             names,
+             platform,
+             what,
+             ..
+         }| match platform {
+            Some(platform) => format!("{names} ({platform}): {what}"),
+            None => format!("{names}: {what}"),
+        },
+    );
+    all.collect()
 }
 
 /// Machines that do not come up, and the command that says why, which is copied: it is not broken.
-fn waiting(
-    terminal: Terminal,
-    audit: &BootImageAudit,
-    conclusion: &Conclusion,
-    detail: Detail,
-) -> Block {
-    let each = audit.provisioned.iter();
+fn waiting(terminal: Terminal, page: &AuditPage<'_>, detail: Detail) -> Block {
+    let each = page.waiting.each.iter();
     let each = each.filter(|_| detail == Detail::All);
-    let each = each.map(|machine| format!("not joined: {}", machine.says()));
+    let each = each.map(|machine| format!("not joined: {machine}"));
     let mut block = list(terminal, "", "Machines that wait", each.collect());
-    let why = wait(audit).map(|wait| vec![format!("{wait}: {}", conclusion.why)]);
+    let says = page.waiting.says.as_ref();
+    let why = says.map(|says| vec![format!("{says}: {}", page.conclusion.why)]);
     block.items.extend(why.map(Item::from));
     block
 }
 
 /// A row for each cluster.
-fn clusters(terminal: Terminal, fleet: &FleetAudit) -> Block {
-    let head = CLUSTER_COLUMNS.map(str::to_owned);
-    let rows = fleet.items.iter().map(cluster_cells);
+fn clusters(terminal: Terminal, page: &Page<'_>) -> Block {
+    let head = page.columns.map(str::to_owned);
+    let rows = page.clusters.iter().map(|cluster| cluster.cells.clone());
     let rows: Vec<[String; 7]> = std::iter::once(head).chain(rows).collect();
     let mut rows = terminal.table(0, &rows).into_iter();
     let head = rows.next().unwrap_or_default();
-    let item = |(cluster, mut lines): (_, Vec<String>)| {
-        for note in cluster_notes(cluster) {
-            lines.extend(terminal.prose(2, &note));
-        }
+    let items = page.clusters.iter().zip(rows).map(|(cluster, mut lines)| {
+        let notes = cluster.notes.iter();
+        lines.extend(notes.flat_map(|note| terminal.prose(2, note)));
         Item::from(lines)
-    };
+    });
     Block {
         head,
-        items: fleet.items.iter().zip(rows).map(item).collect(),
+        items: items.collect(),
         what: "clusters",
         is_whole: true,
         ..Block::default()
@@ -200,17 +178,19 @@ fn clusters(terminal: Terminal, fleet: &FleetAudit) -> Block {
 const INDENT: usize = 11;
 
 /// The cluster, and what it was audited with.
-fn audited(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
+fn audited(terminal: Terminal, page: &AuditPage<'_>, detail: Detail) -> Vec<String> {
     let is_row = detail == Detail::Row;
-    let shared = namespace(&audit.sets).filter(|_| is_row);
-    let shared = shared.map(|namespace| ("namespace", namespace.to_owned()));
+    let shared = namespace(&page.audit.sets).filter(|_| is_row);
     // Who reads a screen reads it now.
-    let facts = head(audit)
-        .into_iter()
+    let facts = page
+        .head
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()));
+    let facts = facts
         .filter(|(name, _)| !is_row || *name != "read at")
-        .chain(shared);
+        .chain(shared.map(|namespace| ("namespace", namespace)));
     facts
-        .flat_map(|(name, value)| terminal.text(&format!("{name:<INDENT$}"), INDENT, &value))
+        .flat_map(|(name, value)| terminal.text(&format!("{name:<INDENT$}"), INDENT, value))
         .collect()
 }
 
@@ -221,15 +201,15 @@ const VERDICT: usize = 9;
 
 /// A row for each set, and those that are allowed apart. Names are never cut. What several sets have
 /// in common is said once, below them.
-fn tables(terminal: Terminal, sets: &[SetAudit]) -> [Block; 2] {
+fn tables(terminal: Terminal, page: &AuditPage<'_>) -> [Block; 2] {
+    let sets = &page.audit.sets;
     if sets.is_empty() {
         return [Block::default(), Block::default()];
     }
     let shared = namespace(sets);
     let mut rows: Vec<(Word, String, [String; 4])> = Vec::new();
-    for set in sets {
-        let (word, why) = (Word::of(set), why(set));
-        let row = (word, why, cells(set, shared));
+    for SetRow { set, word, .. } in &page.sets {
+        let row = (*word, why(set), cells(set, shared));
         // Sets of one reason stand together.
         let is_same = |other: &(Word, String, _)| (other.0, &other.1) == (row.0, &row.1);
         let at = rows.iter().rposition(is_same).map_or(rows.len(), |n| n + 1);
@@ -354,27 +334,23 @@ fn why_of(set: &SetAudit) -> String {
 }
 
 /// All that is known of a set.
-fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
-    let word = Word::of(set);
-    let name = set.row().to_string();
+fn item(terminal: Terminal, row: &SetRow<'_>) -> Vec<String> {
+    let word = row.word;
+    let name = row.set.row().to_string();
     let mut lines = terminal.text(&format!("{}  ", word.text()), VERDICT, &name);
     if let Some(first) = lines.first_mut() {
         *first = first.replacen(word.text(), &terminal.styled(word.style(), word.text()), 1);
     }
-    for (kind, text) in facts(set) {
+    for (kind, text) in &row.facts {
         let label = kind.label();
         match kind {
             // Copied, and so not broken.
             FactKind::Command | FactKind::ForGit => lines.push(format!("  {label:<9}{text}")),
             FactKind::Patch => lines.extend(text.lines().map(|line| format!("    {line}"))),
-            _ => {
-                let text = if kind == FactKind::Why {
-                    why_of(set)
-                } else {
-                    text
-                };
-                lines.extend(terminal.advice(&format!("  {label:<9}"), INDENT, &text));
+            FactKind::Why => {
+                lines.extend(terminal.advice(&format!("  {label:<9}"), INDENT, &why_of(row.set)));
             }
+            _ => lines.extend(terminal.advice(&format!("  {label:<9}"), INDENT, text)),
         }
     }
     lines
@@ -384,22 +360,22 @@ fn item(terminal: Terminal, set: &SetAudit) -> Vec<String> {
 const PASSED: &str = "Compared, and no cause for concern:";
 
 /// The oldest image in use, and what the Machine Config Operator takes for it.
-fn oldest(terminal: Terminal, audit: &BootImageAudit, detail: Detail) -> Vec<String> {
-    let Some(oldest) = &audit.oldest else {
+fn oldest(terminal: Terminal, page: &AuditPage<'_>, detail: Detail) -> Vec<String> {
+    let Some(of) = &page.oldest else {
         return Vec::new();
     };
-    let mut lines = terminal.prose(0, &in_use(oldest, audit.oldest_birth.as_ref()));
-    let cluster = audit.cluster.as_ref();
+    let mut lines = terminal.prose(0, &of.says);
+    let cluster = page.audit.cluster.as_ref();
     let is_shown = detail == Detail::All || cluster.is_some_and(|cluster| cluster.blocks_alone);
-    if let Some(words) = operator_says(audit) {
-        let more = match oldest.command.is_some() && !is_shown {
+    if let Some(words) = &of.operator {
+        let more = match of.oldest.command.is_some() && !is_shown {
             true => " The command that corrects it: -o wide",
             false => "",
         };
         lines.extend(terminal.prose(0, &format!("{words}{more}")));
     }
-    if let (Some(command), Some(back), true) = (&oldest.command, &oldest.way_back, is_shown) {
-        lines.extend(terminal.prose(0, above_command(cluster)));
+    if let (Some(command), Some(back), true) = (&of.oldest.command, &of.oldest.way_back, is_shown) {
+        lines.extend(terminal.prose(0, of.above_command));
         lines.push(format!("  {command}"));
         lines.extend(terminal.prose(0, "The way back:"));
         lines.push(format!("  {back}"));
