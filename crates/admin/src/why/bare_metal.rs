@@ -9,7 +9,6 @@ use super::rows::{row, when};
 use super::way::YOUNG;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::Metadata;
 use skewguard_core::platform::Platform;
 
 impl Case<'_> {
@@ -49,17 +48,11 @@ impl Case<'_> {
             (None, Some(at)) => format!(" for at least {}", span(self.now.since(at))),
             (None, None) => String::new(),
         };
-        let Metadata {
-            namespace: space,
-            name: of,
-            ..
-        } = &host.metadata;
-        let (full_name, state, since) = (&host.metadata.full_name(), &host.state, &since);
-        self.tell(match kept_by(host) {
-            Some(annotation) => {
-                row!(HostPaused host = full_name, state, since, space, of, annotation)
-            }
-            None => row!(HostNotInstalled host = full_name, state, since, space, of),
+        let (state, kept) = (&host.state, kept_by(host));
+        let [host, space, of] = names(host);
+        self.tell(match kept {
+            Some(annotation) => row!(HostPaused host, state, since, space, of, annotation),
+            None => row!(HostNotInstalled host, state, since, space, of),
         })
     }
 
@@ -67,21 +60,12 @@ impl Case<'_> {
         let full_name = host.metadata.full_name();
         let mut field = "status.provisioning.state";
         self.see_host(host, field, host.since().or(host.updated), &host.state);
-        let kind = host.error_type.as_deref();
-        let message = host
-            .error_message
-            .as_deref()
-            .filter(|text| !text.is_empty());
-        let error = kind.or(message.map(|_| "an error")).map(|kind| {
-            let said: Vec<&str> = host
-                .error_type
-                .as_deref()
-                .into_iter()
-                .chain(message)
-                .collect();
+        let error = error(host);
+        if error.is_some() {
+            let said = host.error_type.iter().chain(&host.error_message);
+            let said: Vec<&str> = said.map(String::as_str).collect();
             self.see_host(host, ERROR, None, said.join(": "));
-            (kind, message.unwrap_or("it does not say which."))
-        });
+        }
         let is_installed =
             host.is_external || matches!(&*host.state, "provisioned" | "externally provisioned");
         let finding = match error {
@@ -102,6 +86,17 @@ impl Case<'_> {
         Err(finding.sure(self, format!("BareMetalHost {full_name}, {field}")))
     }
 
+    /// The error of its installed host, where its Machine has no instance and says no cause.
+    pub(super) fn of_host_error(&mut self, age: &str) -> Option<Finding> {
+        let host = self.host?;
+        let (kind, message) = error(host)?;
+        let failure = Failure::of_platform(Some(Platform::Metal), message);
+        let ([full_name, space, of], state) = (names(host), &host.state);
+        let help = failure.map_or(OTHER, |failure| &failure.next);
+        let row = row!(InstalledHostFails host = full_name, state, age, kind, says = sentence(message), help, space, of);
+        Some(self.tell(row).because(failure))
+    }
+
     fn host_off(&mut self, host: &Host, field: &str) -> Finding {
         let full_name = host.metadata.full_name();
         let finding = self.tell(row!(HostIsOff host = full_name));
@@ -119,6 +114,20 @@ impl Case<'_> {
 const ERROR: &str = "status.errorMessage";
 
 const YOUNG_HOST: &str = "since when its host is in this state: its status has no such time";
+
+/// The full name of a host, and its namespace and name as oc takes them.
+pub(super) fn names(host: &Host) -> [String; 3] {
+    let own = &host.metadata;
+    [own.full_name(), own.namespace.clone(), own.name.clone()]
+}
+
+/// The kind of a host's error, and what it says.
+fn error(host: &Host) -> Option<(&str, &str)> {
+    let said = host.error_message.as_deref();
+    let message = said.filter(|text| !text.is_empty());
+    let kind = host.error_type.as_deref().or(message.map(|_| "an error"))?;
+    Some((kind, message.unwrap_or("it does not say which.")))
+}
 
 /// The annotation that keeps a host's operator from it.
 fn kept_by(host: &Host) -> Option<&'static str> {

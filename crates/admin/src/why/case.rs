@@ -259,6 +259,14 @@ impl<'a> Case<'a> {
         self.see_about(Some(About::Host(name)), source, at, text);
     }
 
+    /// Notes how many more there are than so many that were put into the evidence.
+    pub(super) fn see_more(&mut self, source: impl Into<String>, all: usize, shown: usize) {
+        let more = all.saturating_sub(shown);
+        if more > 0 {
+            self.see(source, None, format!("{more} more"));
+        }
+    }
+
     fn see_about(
         &mut self,
         about: Option<About>,

@@ -45,7 +45,9 @@ impl<'a> Case<'a> {
             }
             return Some(self.hangs(progress));
         }
-        if last.action != "Block" {
+        // A report without an action has its verdict alone.
+        let is_refused = last.action.is_empty() && last.verdict == "Refused";
+        if last.action != "Block" && !is_refused {
             return self.of_boot_failure();
         }
         Some(self.refused(&last.reason, last.at(), "report", last.version.as_deref()))
@@ -54,6 +56,7 @@ impl<'a> Case<'a> {
     /// Puts its reports and Events into the evidence; the Events of its agent, the oldest first.
     pub(super) fn see_claims(&mut self) -> Vec<&'a Event> {
         let events = self.events_of_agent();
+        self.see_more("Events of the node's agent before", events.len(), 3);
         for event in events.iter().rev().take(3).rev() {
             let source = format!("Event {} of the node's agent", event.reason);
             self.see(source, event.last, event.message.clone());
@@ -61,7 +64,9 @@ impl<'a> Case<'a> {
         if let Some(last) = self.report() {
             self.see_report(last);
         }
-        for event in self.boot_failures().iter().rev().take(3).rev() {
+        let failures = self.boot_failures();
+        self.see_more("Events of first boots before", failures.len(), 3);
+        for event in failures.iter().rev().take(3).rev() {
             let source = format!("Event {} of MachineConfigPool {}", event.reason, event.name);
             self.see(source, event.last, event.message.clone());
         }

@@ -70,7 +70,7 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
         let others = strangers(&index, &is_named, &is_told).into_iter();
         let is_host_named = |name: &str| {
             let mut all = machines.iter();
-            all.any(|machine| machine.names_host(name))
+            all.any(|machine| machine.hosts().any(|host| host == name))
         };
         let others = others.chain(failing_hosts(&index, &is_host_named));
         let sets = sets_without_machines(&index).into_iter();
@@ -137,12 +137,14 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
         cause: finding.name(),
         key: finding.key(case.name),
         remarks: finding.remarks(),
+        rows: finding.rows(),
         is_certain: proof.is_some(),
         proof,
         steps: finding.steps(&case.known),
         sentence: finding.words.sentence,
         next: finding.words.next,
         names_request: finding.words.request,
+        names_host: finding.words.host,
         evidence: case.evidence,
         unseen,
     }
@@ -168,6 +170,7 @@ fn find(case: &mut Case<'_>) -> Finding {
         return finding;
     }
     if let Err(finding) = instance {
+        case.reach_node();
         return finding;
     }
     if let Some(finding) = case.of_taken_address() {
@@ -274,10 +277,11 @@ impl Explanation {
         })
     }
 
-    /// Tells if a BareMetalHost is in its evidence.
-    fn names_host(&self, full_name: &str) -> bool {
-        let is_it = |about: &About| matches!(about, About::Host(name) if name == full_name);
-        let mut all = self.evidence.iter();
-        all.any(|one| one.about.as_ref().is_some_and(is_it))
+    /// The BareMetalHosts in its evidence.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.evidence.iter().filter_map(|one| match &one.about {
+            Some(About::Host(name)) => Some(&**name),
+            _ => None,
+        })
     }
 }

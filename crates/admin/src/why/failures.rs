@@ -41,6 +41,8 @@ pub(crate) enum FailureKind {
     TermsNotAccepted,
     TypeNotAvailable,
     Unschedulable,
+    /// A webhook that is asked about each object did not answer.
+    WebhookUnreachable,
 }
 
 /// Whom a failure concerns.

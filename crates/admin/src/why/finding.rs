@@ -68,6 +68,8 @@ pub(super) struct Finding {
     pub(super) failure: Option<FailureKind>,
     /// Loops and the like that it is a part of.
     remarks: Vec<Cause>,
+    /// Names of the rows that it is told by.
+    rows: Vec<&'static str>,
     proof: Option<Box<Proof>>,
 }
 
@@ -93,6 +95,7 @@ impl Case<'_> {
 
     /// The finding that a row tells of, uncertain.
     pub(super) fn tell(&mut self, row: Row) -> Finding {
+        let name = row.0;
         let mut words = self.words(row, "");
         words.sentence = stopped(words.sentence);
         Finding {
@@ -101,12 +104,14 @@ impl Case<'_> {
             words: Box::new(words),
             failure: None,
             remarks: Vec::new(),
+            rows: vec![name],
             proof: None,
         }
     }
 
     /// The finding, and what a row says beside it.
     pub(super) fn with(&mut self, mut finding: Finding, row: Row) -> Finding {
+        finding.rows.push(row.0);
         let mut beside = self.words(row, &finding.words.sentence);
         let cause = cause_of(&beside);
         let words = &mut finding.words;
@@ -118,6 +123,7 @@ impl Case<'_> {
         words.next = beside.first;
         words.doubt |= beside.doubt;
         words.request |= beside.request;
+        words.host |= beside.host;
         finding.remarks.extend(cause);
         finding.stage = beside.stage.unwrap_or(finding.stage);
         finding
@@ -181,6 +187,10 @@ impl Finding {
         self.remarks.clone()
     }
 
+    pub(super) fn rows(&self) -> Vec<&'static str> {
+        self.rows.clone()
+    }
+
     pub(super) fn name(&self) -> CauseName {
         let seen = CauseName::Seen(self.cause);
         self.failure.map_or(seen, CauseName::Failure)
@@ -226,6 +236,7 @@ impl Finding {
                 }
                 Ordering::Less => (Mark::Unknown, own()),
                 Ordering::Equal => (self.mark(), self.words.step.clone()),
+                Ordering::Greater if is_seen => (Mark::Done, own()),
                 Ordering::Greater => (Mark::NotReached, own()),
             };
             Step {
@@ -255,7 +266,7 @@ fn cause_of(words: &Words) -> Option<Cause> {
 const SHORT: usize = 6;
 
 /// The longest text of somebody else in a sentence, in characters.
-const LONGEST: usize = 300;
+const LONGEST: usize = 400;
 
 /// Words before the cause, in long errors of Azure.
 const CODES: [&str; 2] = ["ERROR CODE: ", "Code="];

@@ -53,7 +53,7 @@ impl Case<'_> {
         let has_asked = self.known.contains_key(&At::Requested);
         let verdict = match &*judged.message {
             "" => String::new(),
-            _ if has_asked && judged.verdict == Outcome::Undetermined => String::new(),
+            _ if has_asked && judged.verdict == Outcome::Undetermined => READ.to_owned(),
             message => format!(": {message}"),
         };
         self.see(&set, None, format!("boot image {version}{verdict}"));
@@ -107,3 +107,6 @@ impl Case<'_> {
         self.of_another_name(seen.last.at)
     }
 }
+
+/// What a request for its config says of its image.
+const READ: &str = ": it asked for its config, so its Ignition reads its user data";

@@ -9,7 +9,7 @@ use skewguard_cluster::index::{Aliases, Index as Links, grouped};
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
+use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,8 +64,8 @@ pub(super) struct Index<'a> {
     pub(super) shared_addresses: BTreeMap<IpAddr, Vec<&'a Machine>>,
     /// Several Machines name Nodes, and none of these is among the Nodes that were read.
     pub(super) is_of_two_clusters: bool,
-    /// Names that the approver finds Machines by, in lower case.
-    pub(super) internal_names: BTreeSet<String>,
+    /// Names that the approver finds Machines by, as they are written: it takes no other.
+    pub(super) internal_names: BTreeSet<&'a str>,
 }
 
 impl<'a> Index<'a> {
@@ -94,7 +94,7 @@ impl<'a> Index<'a> {
             deleted: grouped(events.clone().filter_map(deletion)),
             boot_failures: grouped(events.filter_map(|event| Some((failed_node(event)?, event)))),
             ground: Ground::new(facts),
-            internal_names: internal_names(facts.all_machines()),
+            internal_names: facts.all_machines().flat_map(internal_names).collect(),
             nodes_of_nobody: Vec::new(),
             shared_addresses: shared_addresses(facts),
             is_of_two_clusters: false,
@@ -341,8 +341,9 @@ fn shared_addresses(facts: &Cluster) -> BTreeMap<IpAddr, Vec<&Machine>> {
     all
 }
 
-fn internal_names<'a>(machines: impl Iterator<Item = &'a Machine>) -> BTreeSet<String> {
-    let addresses = machines.flat_map(|machine| &machine.addresses);
+/// The names of a Machine by which the approver finds it.
+pub(super) fn internal_names(machine: &Machine) -> impl Iterator<Item = &str> {
+    let addresses = machine.addresses.iter();
     let internal = addresses.filter(|(kind, _)| kind == "InternalDNS");
-    internal.map(|(_, name)| normal(name)).collect()
+    internal.map(|(_, name)| &**name)
 }

@@ -6,7 +6,6 @@ use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::instance_state::is_off_state;
 use super::moment::span;
-use super::power::replace;
 use super::request_step::Asked;
 use super::rows::{row, when};
 use super::why_not_made::{By, error, error_field};
@@ -117,13 +116,14 @@ impl Case<'_> {
             }
             Some(node) => self.with(finding, row!(FailedAndPerhapsRuns node)),
             None if text.is_empty() => {
-                self.with(finding, row!(FailedSilently replace = replace(machine)))
+                let (cloud, replace) = (when(!self.has_host()), self.replace(machine));
+                self.with(finding, row!(FailedSilently cloud, replace))
             }
             None => {
                 let help = Failure::of(machine, text).map_or(OTHER, |failure| &failure.next);
                 self.with(
                     finding,
-                    row!(FailedForGood help, replace = replace(machine)),
+                    row!(FailedForGood help, replace = self.replace(machine)),
                 )
             }
         };
@@ -206,6 +206,9 @@ impl Case<'_> {
             if let Some(finding) = self.of_hosted_cloud() {
                 return Err(finding);
             }
+            if let Some(finding) = self.of_host_error(&age) {
+                return Err(finding);
+            }
             let says = sentence(&why);
             let finding = match &*why {
                 "" => self.tell(row!(InstanceNotMadeSilently age)),
@@ -233,16 +236,18 @@ impl Case<'_> {
         if let Some(task) = machine.task.as_ref().filter(|_| is_over) {
             return format!(
                 "Then {}: its controller makes no other try while status.providerStatus.taskRef names {task}",
-                replace(machine)
+                self.replace(machine)
             );
         }
         if failure.is_some_and(|failure| failure.over) {
-            return format!("Then {}: no other try is made by itself", replace(machine));
+            let replace = self.replace(machine);
+            return format!("Then {replace}: no other try is made by itself");
         }
         let is_of_set = failure.is_some_and(Failure::is_of_spec);
         match is_of_set && machine.is_owned_by("MachineSet", None) {
             true => "After a change of the set delete the Machine, which keeps what it was made with; else leave it: its controller tries again by itself",
-            false if Self::is_cloned_once(machine) => "Leave the Machine, if status.providerStatus.taskRef names no task: its controller then tries again by itself, and else never",
+            // Where its provider's status was read it names none.
+            false if Self::is_cloned_once(machine) && machine.provider_conditions.is_empty() => "Leave the Machine, if status.providerStatus.taskRef names no task: its controller then tries again by itself, and else never",
             false => "Leave the Machine: its controller tries again by itself",
         }
         .to_owned()
@@ -283,7 +288,7 @@ impl Case<'_> {
                 None => "its Cluster, and ",
             };
             let mut conditions = machine.conditions.iter();
-            let waits = conditions.any(|one| one.reason == "WaitingForBootstrapData")
+            let waits = conditions.any(|one| WAITS.contains(&&*one.reason))
                 && machine.source.bootstrap.is_none();
             if waits {
                 self.see(self.field("spec.bootstrap.dataSecretName"), None, "none");
@@ -291,6 +296,10 @@ impl Case<'_> {
             let row = row!(LogOfClusterApi infrastructure, cluster, waits = when(waits));
             return self.with(finding, row);
         }
-        self.with(finding, row!(LogOfMachineApi))
+        let cloud = when(!self.has_host());
+        self.with(finding, row!(LogOfMachineApi cloud))
     }
 }
+
+/// Reasons of the Cluster API and its providers for a Machine without user data.
+const WAITS: [&str; 2] = ["WaitingForBootstrapData", "WaitingForDataSecret"];

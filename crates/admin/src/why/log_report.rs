@@ -5,7 +5,6 @@ use super::report::LogReport;
 use super::server_log::Source;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::names::count;
-use std::collections::BTreeSet;
 
 /// The logs, and how far they can be trusted.
 pub(super) fn log_report(facts: &Cluster) -> LogReport {
@@ -45,9 +44,13 @@ pub(super) fn log_report(facts: &Cluster) -> LogReport {
             source.name
         )
     }));
-    let servers: BTreeSet<&str> = logs.servers().map(|source| &*source.name).collect();
+    let others = logs.sources.iter().filter(|source| !source.is_bootstrap);
+    let empty = others.filter(|source| source.first.is_none());
+    notes.extend(
+        empty.map(|source| format!("{}: its log has no line that is understood", source.name)),
+    );
     LogReport {
-        servers: servers.len(),
+        servers: logs.servers().count(),
         since: logs.begin().map(Moment::text),
         lines: logs.lines,
         requests: logs.requests,

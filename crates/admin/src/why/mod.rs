@@ -44,7 +44,7 @@ use skewguard_cluster::kinds::ignition_specs;
 use skewguard_cluster::logs::{ignition_server, server_line, server_log};
 use skewguard_cluster::moment;
 
-pub(crate) use cause::{Cause, CauseName};
+pub(crate) use cause::CauseName;
 pub(crate) use explain::{Question, why};
 pub(crate) use report::{Explanation, WhyReport};
 pub(crate) use way::{Mark, Stage, Step};

@@ -1,5 +1,6 @@
 //! The Node of a machine (pure).
 
+use super::bare_metal::names;
 use super::case::Case;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
@@ -9,7 +10,7 @@ use super::way::{At, Stage};
 use skewguard_cluster::kinds::groups::{CLUSTER_API, KARPENTER, MACHINE_API};
 use skewguard_cluster::kinds::host::Host;
 use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::{Condition, Metadata};
+use skewguard_cluster::kinds::metadata::Condition;
 use skewguard_cluster::kinds::names::normal;
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
@@ -66,6 +67,22 @@ impl<'a> Case<'a> {
         })
     }
 
+    /// Notes that it had become the Node which its Machine names, whatever it is now.
+    pub(super) fn reach_node(&mut self) {
+        let named = self.machine.and_then(|machine| machine.node.as_ref());
+        let Some(node) = self.node.filter(|node| named == Some(&node.metadata.name)) else {
+            return;
+        };
+        let name = &node.metadata.name;
+        self.reach(
+            At::Node,
+            match &node.ready {
+                Some(ready) if !ready.is_true() => format!("{name}, not Ready"),
+                _ => name.clone(),
+            },
+        );
+    }
+
     /// Adds the requests for the certificate that its Node serves with.
     fn with_serving(&mut self, own: &str, finding: Finding, serving: usize) -> Finding {
         let why = self.serving_refusal(own).unwrap_or_default();
@@ -77,11 +94,7 @@ impl<'a> Case<'a> {
             None => finding,
             Some(None) => self.with(finding, row!(AddressesNotWritten)),
             Some(Some(host)) => {
-                let Metadata {
-                    namespace: space,
-                    name: of,
-                    ..
-                } = &host.metadata;
+                let [_, space, of] = names(host);
                 self.with(finding, row!(NeverInspected space, of))
             }
         }
@@ -146,6 +159,7 @@ impl<'a> Case<'a> {
             self.see_csr(request, text);
             self.approver_said(request);
         }
+        self.see_more("such CertificateSigningRequests", waiting.len(), 3);
         waiting.len()
     }
 
@@ -223,9 +237,10 @@ impl<'a> Case<'a> {
         let own = &node.metadata.name;
         let says = sentence(&ready.says());
         let mut finding = self.tell(row!(NodeNotReady node = own, joined, which, since, says));
-        let state = node.daemon.as_ref().map(|(state, _)| state.as_str());
-        if state == Some("Degraded") {
-            finding = self.with(finding, row!(DaemonDegraded));
+        if let Some((state, reason)) = &node.daemon
+            && state == "Degraded"
+        {
+            finding = self.with(finding, row!(DaemonDegraded reason));
         }
         for lack in &node.lacks {
             self.see_condition_of(&format!("Node {own}"), lack);
@@ -233,10 +248,13 @@ impl<'a> Case<'a> {
             finding = self.with(finding, row!(NodeLacks kind = lack.kind, since));
         }
         let pods = self.facts.failing_pods.iter();
-        for ((_, pod), why) in pods.filter(|((node, _), _)| node == own).take(3) {
+        let pods: Vec<_> = pods.filter(|((node, _), _)| node == own).collect();
+        self.see_more("such Pods", pods.len(), 3);
+        for ((_, pod), why) in pods.into_iter().take(3) {
             self.see(format!("Pod {pod}"), None, why);
             let (space, pod) = pod.split_once('/').unwrap_or(("default", pod));
-            finding = self.with(finding, row!(PodFails space, pod, why));
+            let ran = when(matches!(&**why, "CrashLoopBackOff" | "Error"));
+            finding = self.with(finding, row!(PodFails space, pod, why, ran));
         }
         let finding = self.with_request(node, finding);
         self.with(finding, row!(DescribeNode node = own))
@@ -323,12 +341,7 @@ impl<'a> Case<'a> {
                 return self.tell(row!(NotLinkedWithoutAddresses node = name, joined, which));
             }
             Some(Some(host)) => {
-                let Metadata {
-                    namespace: space,
-                    name: of,
-                    ..
-                } = &host.metadata;
-                let host = host.metadata.full_name();
+                let [host, space, of] = names(host);
                 return self
                     .tell(row!(NotLinkedNotInspected node = name, joined, which, host, space, of));
             }

@@ -1,14 +1,15 @@
 //! Certificate requests of machines that are no Nodes yet (pure): under the machine's own name, or
 //! under another that is nobody's.
 
+use super::bare_metal::names;
 use super::case::{Case, Subject};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
+use super::index::internal_names;
 use super::moment::{Moment, span};
 use super::rows::{row, when};
 use super::taken_name::APPROVED_WITHIN;
 use super::way::At;
-use skewguard_cluster::kinds::metadata::Metadata;
 use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
@@ -190,6 +191,7 @@ impl<'a> Case<'a> {
                 "created; no Machine names it",
             );
         }
+        self.see_more("Nodes that no Machine names", later.len(), 3);
         Some(self.tell(row!(NodesOfNobody begin, nodes)))
     }
 
@@ -199,6 +201,7 @@ impl<'a> Case<'a> {
             let text = format!("of node {node}, which nobody has as its name, {state}");
             self.see_csr(one, text);
         }
+        self.see_more("such CertificateSigningRequests", strangers.len(), 5);
     }
 
     /// Requests of machines that nobody gave a host name.
@@ -273,7 +276,9 @@ impl<'a> Case<'a> {
     fn had_joined(&mut self, request: &CertificateRequest) -> Option<Finding> {
         let all = self.index.links.requests.get(&*request.node)?;
         let mut serving = all.iter().filter(|one| !one.is_client);
-        serving.find(|one| one.metadata.created >= request.metadata.created)?;
+        let serving = serving.find(|one| one.metadata.created >= request.metadata.created)?;
+        let text = format!("for serving, of node {}, {}", serving.node, state(serving));
+        self.see_csr(serving, text);
         self.unread(&[Counter::Nodes]);
         let node = &request.node;
         Some(self.tell(row!(NodeGoneSinceServing node)))
@@ -290,12 +295,15 @@ impl<'a> Case<'a> {
                 .tell(row!(RequestDenied id, ago, why))
                 .sure(self, source);
         }
+        self.see_more("its CertificateSigningRequests before", own.len(), 5);
         for request in own.iter().rev().skip(1).take(4).rev() {
             let text = format!("of node {node}, {}", state(request));
             self.see_csr(request, text);
         }
         self.see_csr(last, format!("of node {node}, pending"));
+        let is_flooded = self.is_flooded(own);
         let (says, rules, unseen) = match self.why_not_approved(last) {
+            Reason::SaidOfAll(why) if is_flooded => (why, "", Some(STILL_MANY.to_owned())),
             Reason::Said(why) => (why, "", None),
             Reason::SaidOfAll(why) => (why, "", Some(OF_ANOTHER.to_owned())),
             Reason::ByRule(why) => (why, "its", Some(self.approver_unseen(last))),
@@ -312,7 +320,10 @@ impl<'a> Case<'a> {
                 many => self.with(finding, row!(PerhapsOfWaiting many)),
             };
         }
-        finding = self.beside_pending(finding);
+        finding = self.beside_pending(finding, &last.node);
+        if is_flooded {
+            finding = self.with(finding, row!(TooManyRequests));
+        }
         let found = self.beside_obstacle(finding, last);
         let finding = found
             .unwrap_or_else(|finding| self.with_approval(finding, last, row!(ApproveFirst id)));
@@ -327,23 +338,30 @@ impl<'a> Case<'a> {
     }
 
     /// Adds what of its Machine keeps the approver from its request, and the next one's, too.
-    fn beside_pending(&mut self, mut finding: Finding) -> Finding {
+    fn beside_pending(&mut self, mut finding: Finding, requested: &str) -> Finding {
         if let Some(node) = self.machine.and_then(|machine| machine.node.as_deref()) {
             finding = self.with(finding, row!(HadJoinedBefore node));
+        }
+        if let Some(internal) = self.differing_name(requested) {
+            let text = format!("InternalDNS {internal}");
+            self.see(self.field("status.addresses"), None, text);
+            finding = self.with(finding, row!(InternalNameDiffers internal));
         }
         match self.missing_addresses() {
             None => finding,
             Some(None) => self.with(finding, row!(PendingWithoutAddresses)),
             Some(Some(host)) => {
-                let Metadata {
-                    namespace: space,
-                    name: of,
-                    ..
-                } = &host.metadata;
-                let host = host.metadata.full_name();
+                let [host, space, of] = names(host);
                 self.with(finding, row!(PendingNotInspected host, space, of))
             }
         }
+    }
+
+    /// Its name for the approver, where that differs from the one in its request by case or a trailing dot alone.
+    fn differing_name(&self, requested: &str) -> Option<&'a str> {
+        let mut own = internal_names(self.machine?);
+        let is_found = self.index.internal_names.contains(requested);
+        own.find(|name| !is_found && normal(name) == requested)
     }
 
     /// `request csr-1 is pending for 67 minutes`.
@@ -401,7 +419,7 @@ impl<'a> Case<'a> {
         let (at, why) = refusals.get(id).or_else(|| refusals.get(&request.node))?;
         self.see(APPROVER_LOG, *at, format!("{id}: {why}"));
         let node = &request.node;
-        if why.contains("failed to find machine") && self.index.internal_names.contains(node) {
+        if why.contains("failed to find machine") && self.index.internal_names.contains(&**node) {
             let text = format!("InternalDNS {node}, which the approver did not find then");
             self.see("Machines, status.addresses", None, text);
         }
@@ -422,7 +440,7 @@ impl<'a> Case<'a> {
                 "it has no Machine, and only requests of Machines are approved".to_owned()
             });
         };
-        if !self.index.internal_names.contains(node) {
+        if !self.index.internal_names.contains(&**node) {
             let source = self.field("status.addresses");
             self.see(source, None, format!("no InternalDNS {node}"));
             return Some(format!(
@@ -446,6 +464,21 @@ impl<'a> Case<'a> {
         self.see(APPROVER_LOG, *at, why);
         let when = self.ago(*at);
         Some(format!("the approver ignored all requests{when}: {why}"))
+    }
+
+    /// Tells if the approver takes no request, since too many wait: it said so since the first of these, and of none of
+    /// them anything else later, or its rule says so.
+    fn is_flooded(&self, own: &[&CertificateRequest]) -> bool {
+        let Some((at, _)) = &self.facts.ignores_all else {
+            return self.too_many_wait().is_some();
+        };
+        let mut made = own.iter().map(|one| one.metadata.created);
+        let mut said = own.iter();
+        made.any(|made| made <= *at)
+            && !said.any(|one| {
+                let own = self.facts.refusals.get(&one.metadata.name);
+                own.is_some_and(|(said, _)| said > at)
+            })
     }
 
     fn too_many_wait(&self) -> Option<String> {
@@ -483,6 +516,8 @@ pub(super) const APPROVER_LOG: &str = "log of the machine-approver";
 const APPROVER: &str = "why the approver did not: its log (get pods/log in openshift-cluster-machine-approver; a must-gather has it)";
 
 const OF_ANOTHER: &str = "whether the approver means this request: its line names another or none";
+
+const STILL_MANY: &str = "whether as many still wait: `oc get csr`";
 
 /// The state of a request, in a word.
 fn state(request: &CertificateRequest) -> &'static str {

@@ -17,7 +17,8 @@ impl Case<'_> {
         let finding = if is_one_of("error failed", state) {
             self.tell(row!(InstanceBroken state))
         } else if is_one_of(ENDED, state) && !is_stopped {
-            self.tell(row!(InstanceEnded state, replace = replace(machine)))
+            let replace = self.replace(machine);
+            self.tell(row!(InstanceEnded state, replace))
         } else {
             self.tell(row!(InstanceStopped state))
         };
@@ -39,6 +40,23 @@ impl Case<'_> {
         }
     }
 
+    /// What makes another Machine in its place.
+    pub(super) fn replace(&self, machine: &Machine) -> &'static str {
+        let is_of = |kind| machine.is_owned_by(kind, None);
+        if is_of("ControlPlaneMachineSet") || machine.role.as_deref() == Some("master") {
+            let mut sets = self.facts.control_planes.iter();
+            match sets.next().map(|set| set.is_inactive) {
+                Some(true) => BY_HAND,
+                Some(false) => "have it replaced by its ControlPlaneMachineSet, which is Active",
+                None => PERHAPS_BY_SET,
+            }
+        } else if machine.owners.is_empty() {
+            "make another, which no set does"
+        } else {
+            "delete the Machine"
+        }
+    }
+
     /// Adds that its Node is silent.
     pub(super) fn beside_silent_node(&mut self, finding: Finding) -> Finding {
         let Some(node) = self.node else {
@@ -54,16 +72,7 @@ impl Case<'_> {
     }
 }
 
-/// What makes another Machine in its place.
-pub(super) fn replace(machine: &Machine) -> &'static str {
-    let is_of = |kind| machine.is_owned_by(kind, None);
-    if is_of("ControlPlaneMachineSet") || machine.role.as_deref() == Some("master") {
-        "have it replaced by its ControlPlaneMachineSet, if that is Active; without one nothing makes it anew"
-    } else if machine.owners.is_empty() {
-        "make another, which no set does"
-    } else {
-        DELETE
-    }
-}
+const BY_HAND: &str =
+    "replace it by hand, since its ControlPlaneMachineSet is Inactive and makes none";
 
-const DELETE: &str = "delete the Machine";
+const PERHAPS_BY_SET: &str = "have it replaced by its ControlPlaneMachineSet, if that is Active; without one nothing makes it anew";

@@ -81,6 +81,7 @@ impl Case<'_> {
                 false => of_hosted,
             };
             let Range { from, to } = range(&issue.releases, release?)?;
+            let to = if to == from { "" } else { to };
             let Issue {
                 name: issue,
                 what,

@@ -66,6 +66,7 @@ impl<'a> Case<'a> {
                 format!("MachineDeleted: the MachineHealthCheck deleted it{node}"),
             );
         }
+        self.see_more("Events MachineDeleted", deleted.len(), 5);
         let had_node = deleted.iter().filter(|one| one.had_node == Some(true));
         let with_node = had_node.count();
         let named = deleted.iter().find_map(|one| one.check);
@@ -109,6 +110,7 @@ impl<'a> Case<'a> {
             let source = format!("Event {} of {}", event.reason, self.object());
             self.see(source, event.last, &event.message);
         }
+        self.see_more("such Events before", events.len(), 5);
         let (times, ago) = (count(events.len(), "time"), self.ago(last.last));
         let check = self.covering(machine).filter(|check| check.is_external);
         let check = check.map_or(String::new(), |check| check.metadata.full_name());
@@ -134,6 +136,7 @@ impl<'a> Case<'a> {
         let minutes = minutes.map_or(String::new(), |minutes| minutes.to_string());
         let removed = events.filter(|event| event.reason == "DeleteUnregistered");
         let removed: Vec<&Event> = removed.collect();
+        self.see_more("Events DeleteUnregistered before", removed.len(), 4);
         for event in removed.iter().rev().take(4).rev().chain([last]) {
             let source = format!("Event {} of the cluster-autoscaler", event.reason);
             self.see(source, event.last, &event.message);

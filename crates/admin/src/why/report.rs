@@ -56,6 +56,9 @@ pub(crate) struct Explanation {
     /// Loops and the like that it is a part of, by their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) remarks: Vec<Cause>,
+    /// Names of the rows that it is told by: another's advice is no help.
+    #[serde(skip)]
+    pub(crate) rows: Vec<&'static str>,
     /// The words that tell it from another of the same cause.
     #[serde(skip)]
     pub(crate) key: Vec<String>,
@@ -71,6 +74,9 @@ pub(crate) struct Explanation {
     /// They name a certificate request.
     #[serde(skip)]
     pub(crate) names_request: bool,
+    /// They name a host.
+    #[serde(skip)]
+    pub(crate) names_host: bool,
     pub(crate) steps: Vec<Step>,
     pub(crate) evidence: Vec<Evidence>,
     /// Things that could not be seen, and by what they could.

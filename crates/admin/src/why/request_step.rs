@@ -209,7 +209,7 @@ impl Case<'_> {
         }
         if let Some(reach) = self.end_of_logs() {
             missing.push(format!(
-                "what the machine-config-servers served after {reach}: a saved log goes to its last line, and one of a gather to the time of that"
+                "what the machine-config-servers served after {reach}, where the first of their logs ends: a saved log goes to its last line, and one of a gather to the time of that"
             ));
         }
         let cut = logs.servers().filter(|source| source.cut.is_some());

@@ -318,14 +318,14 @@ impl Case<'_> {
             .map(IpAddr::to_string)
             .collect();
         let from = match addresses.as_slice() {
-            [] => "it has no address yet".to_owned(),
+            [] => "no request that is known as its own, as it has no address,".to_owned(),
             [one] => format!("no request from {one}"),
             [one, others @ ..] => format!(
                 "no request from {one} or its {} other addresses",
                 others.len()
             ),
         };
-        let servers = self.facts.logs.sources.len();
+        let servers = self.facts.logs.servers().count();
         let logs = if servers == 1 { "log" } else { "logs" };
         let text = format!(
             "since then {from} in the {logs} of {}",

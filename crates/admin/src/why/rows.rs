@@ -36,6 +36,8 @@ pub(super) struct Words {
     pub(super) doubt: bool,
     /// What is to be done names a certificate request.
     pub(super) request: bool,
+    /// What is to be done names a host.
+    pub(super) host: bool,
     /// Holes that tell it from another of the same cause.
     pub(super) key: Vec<String>,
 }
@@ -219,7 +221,7 @@ fn holes_of(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::Cause;
+    use crate::why::cause::Cause;
     use std::collections::BTreeSet;
 
     fn cause(name: &str, words: &Words) -> Option<Cause> {

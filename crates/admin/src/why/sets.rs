@@ -1,7 +1,7 @@
 //! Sets that want more machines than they have, and were refused them (pure).
 
 use super::case::{Case, Subject};
-use super::failures::{Failure, FailureKind};
+use super::failures::{Failure, FailureKind, OTHER};
 use super::finding::{Finding, sentence};
 use super::hosted::{is_stopped, says_why};
 use super::hosted_cluster::clusters_without_cloud;
@@ -165,8 +165,9 @@ impl<'a> Case<'a> {
             }
         };
         self.see(&source, at, &message);
-        let failure = Failure::of_platform(None, &message).map(|failure| failure.cause);
-        let is_ours = failure == Some(FailureKind::SkewguardRefuses);
+        let failure = Failure::of_platform(None, &message);
+        let is_ours = failure.is_some_and(|one| one.cause == FailureKind::SkewguardRefuses);
+        let help = failure.map_or(OTHER, |failure| &failure.next);
         let by = match is_ours && !is_event {
             true => "skewguard's admission policy refuses it",
             false => by,
@@ -174,9 +175,9 @@ impl<'a> Case<'a> {
         let says = sentence(&message);
         let finding = match is_ours {
             true => self.tell(row!(SkewguardRefuses missing, kind, are, tried, by, says)),
-            false => self.tell(row!(NoMachineMade missing, kind, are, tried, by, says)),
+            false => self.tell(row!(NoMachineMade missing, kind, are, tried, by, says, help)),
         };
-        let finding = finding.sure(self, source);
+        let finding = finding.because(failure).sure(self, source);
         self.told_by(is_event, finding)
     }
 }

@@ -22,20 +22,24 @@ impl Case<'_> {
         let of_node = |address: &IpAddr| {
             let node = self.index.links.taken_by(*address)?;
             let whose = format!("Node {}, which is another Machine's,", node.metadata.name);
-            Some((*address, whose, Some(node)))
+            Some((*address, whose, Err(node)))
         };
         let of_machine = |address: &IpAddr| {
             let mut all = self.index.shared_addresses.get(address)?.iter();
             let other = all.find(|other| other.metadata.name != own.metadata.name)?;
             let whose = format!("Machine {}, which has no Node either,", other.metadata.name);
-            Some((*address, whose, None))
+            Some((*address, whose, Ok(*other)))
         };
         let mut addresses = self.aliases.addresses.iter();
-        let (address, whose, node) =
+        let (address, whose, other) =
             addresses.find_map(|address| of_node(address).or_else(|| of_machine(address)))?;
         self.facts.logs.peers.get(&address)?;
-        if let Some(node) = node {
-            self.see_taker(node);
+        match other {
+            Ok(machine) => {
+                let source = format!("Machine {}, status.addresses", machine.metadata.full_name());
+                self.see(source, None, address.to_string());
+            }
+            Err(node) => self.see_taker(node),
         }
         Some(self.tell(row!(AddressTaken whose, address)))
     }

@@ -32,9 +32,9 @@ struct Truth {
 }
 
 #[rustfmt::skip]
-const TRUTHS: [Truth; 64] = [
+const TRUTHS: [Truth; 65] = [
     Truth { case: "agent-boots-its-iso-again", stage: "NoInstance", is_certain: true, machines: 1, says: &["booted the installation image", "boot order"], never: &["has not asked"] },
-    Truth { case: "autoscaler-gives-up-young", stage: "BeingRemade", is_certain: false, machines: 1, says: &["gave up", "of this set or others: 6"], never: &["`oc edit"] },
+    Truth { case: "autoscaler-gives-up-young", stage: "BeingRemade", is_certain: false, machines: 1, says: &["gave up", "of this set or others: 6", "DeleteUnregistered before: 2 more"], never: &["`oc edit"] },
     Truth { case: "capi-without-data-secret", stage: "NoInstance", is_certain: false, machines: 1, says: &["WaitingForBootstrapData", "dataSecretName names no Secret"], never: &[] },
     Truth { case: "capi-without-provider-id", stage: "Unknown", is_certain: false, machines: 1, says: &["dhcp-37.example.com"], never: &["has no instance", "machine-api-controllers"] },
     Truth { case: "capi-v1beta2-failure", stage: "NoInstance", is_certain: true, machines: 1, says: &["InsufficientInstanceCapacity", "instance type"], never: &["NotReady"] },
@@ -49,7 +49,7 @@ const TRUTHS: [Truth; 64] = [
     Truth { case: "failure-a-minute-later", stage: "RequestRefused", is_certain: false, machines: 1, says: &["(500)", "in the time allotted"], never: &["got its config"] },
     Truth { case: "gcp-terminated-is-stopped", stage: "NoInstance", is_certain: true, machines: 1, says: &["TERMINATED", "start it"], never: &["never started again", "elete the Machine"] },
     Truth { case: "host-error-while-provisioning", stage: "NoInstance", is_certain: false, machines: 1, says: &["provisioning error", "Unable to find a valid partition table"], never: &["delete the Machine"] },
-    Truth { case: "host-never-inspected", stage: "NodeNotReady", is_certain: true, machines: 2, says: &["the Machine has no addresses", "never inspected"], never: &["cloud controller"] },
+    Truth { case: "host-never-inspected", stage: "NodeNotReady", is_certain: true, machines: 2, says: &["the Machine has no addresses", "never inspected", "inspect.metal3.io/hardwaredetails='{", "The others' hosts: openshift-machine-api/worker-1 of c1-x7k2p-worker-a-bad1"], never: &["cloud controller", "oc describe"] },
     Truth { case: "identity-provider-of-a-hosted-cluster-gone", stage: "Unknown", is_certain: true, machines: 1, says: &["could not be asked", "OIDC provider"], never: &["provider spec", "elete the Machine", "has no instance"] },
     Truth { case: "image-too-old-for-its-platform", stage: "NoRequest", is_certain: true, machines: 1, says: &["A possible cause is the boot image", "probably 4.6"], never: &[] },
     Truth { case: "machine-without-addresses", stage: "NoCertificate", is_certain: false, machines: 1, says: &["has no addresses in its status, though its instance is there", "csr-00-1"], never: &[] },
@@ -77,11 +77,11 @@ const TRUTHS: [Truth; 64] = [
     Truth { case: "two-clocks", stage: "NoInstance", is_certain: true, machines: 2, says: &["InvalidConfiguration: subnet not found", "how old it is: the newest time"], never: &["No machine waits", "just now"] },
     Truth { case: "two-servers-out-of-order", stage: "RequestRefused", is_certain: false, machines: 1, says: &["etcdserver: request timed out"], never: &["got its config"] },
     Truth { case: "url-with-a-password", stage: "NoInstance", is_certain: true, machines: 1, says: &["http://10.9.9.20/rhcos-412.qcow2", "404 Not Found"], never: &["S3cret", "deploy:", "token=", "abcdef0123456789"] },
-    Truth { case: "approver-ignores-all", stage: "NoCertificate", is_certain: false, machines: 1, says: &["Ignoring all CSRs", "Approve no request of this name"], never: &["oc adm certificate approve"] },
+    Truth { case: "approver-ignores-all", stage: "NoCertificate", is_certain: false, machines: 1, says: &["Ignoring all CSRs", "Approve no request of this name", "too many of the last hour wait", "whether as many still wait"], never: &["oc adm certificate approve"] },
     Truth { case: "cluster-is-paused", stage: "NoInstance", is_certain: true, machines: 1, says: &["spec.paused of Cluster openshift-cluster-api/gcp21-pz9cl"], never: &["That is its state"] },
     Truth { case: "control-plane-set-is-short", stage: "NoInstance", is_certain: false, machines: 1, says: &["1 Machine of ControlPlaneMachineSet cluster is not made"], never: &["elete"] },
     Truth { case: "host-at-its-retry-limit", stage: "NoInstance", is_certain: true, machines: 3, says: &["its operator has stopped"], never: &[] },
-    Truth { case: "host-is-off", stage: "NoInstance", is_certain: true, machines: 1, says: &["is powered off", "has not been Ready for 4 hours", "spec.online"], never: &["elete"] },
+    Truth { case: "host-is-off", stage: "NoInstance", is_certain: true, machines: 1, says: &["is powered off", "has not been Ready for 4 hours", "spec.online", "[x] certificate [x] Node bm19-z3x4c-worker-a-ok1x, not Ready"], never: &["elete"] },
     Truth { case: "link-local-without-logs", stage: "NoRequest", is_certain: false, machines: 3, says: &["169.254.", "DHCP"], never: &["nothing else of it was seen"] },
     Truth { case: "machine-is-cut", stage: "Unknown", is_certain: true, machines: 1, says: &["pvs19-x2c4v-worker-a-pp1"], never: &["has no addresses", "master"] },
     Truth { case: "machine-of-a-silent-node-not-read", stage: "NoCertificate", is_certain: false, machines: 1, says: &["was not read", "approve nothing"], never: &["oc adm certificate approve", "oc delete node"] },
@@ -91,6 +91,7 @@ const TRUTHS: [Truth; 64] = [
     Truth { case: "node-of-another-name", stage: "Unknown", is_certain: false, machines: 1, says: &["cannot be told apart", "dhcp77.corp.example"], never: &["user data, network"] },
     Truth { case: "registered-claim", stage: "NoInstance", is_certain: true, machines: 2, says: &["Raise the spot quota", "Correct the AMI of the node class"], never: &["machine-api"] },
     Truth { case: "request-with-other-groups", stage: "NoCertificate", is_certain: false, machines: 1, says: &["Approve no request of this name"], never: &["oc adm certificate approve"] },
+    Truth { case: "request-in-a-masters-name", stage: "NoCertificate", is_certain: false, machines: 2, says: &["leave csr-m4 alone", "approve csr-m3"], never: &["approve csr-m4", "csr-m4 of"] },
     Truth { case: "request-of-another-domain", stage: "Unknown", is_certain: false, machines: 2, says: &["worker-0.site-b.example"], never: &[] },
     Truth { case: "requests-without-addresses", stage: "NoCertificate", is_certain: true, machines: 4, says: &["The Machine has no addresses, by which the approver finds it", "writes no status.addresses"], never: &[] },
     Truth { case: "server-in-error", stage: "NoInstance", is_certain: true, machines: 1, says: &["has no instance that runs", "openstack server show"], never: &["That is its state"] },

@@ -158,6 +158,59 @@ fn a_failed_machine_with_a_ready_node_is_kept() {
     );
 }
 
+/// Where its set was read, its state decides.
+#[test]
+fn a_control_plane_machine_is_replaced_by_its_set_if_that_is_active() {
+    for (state, wanted) in [
+        (
+            "Active",
+            "; then have it replaced by its ControlPlaneMachineSet, which is Active: one that failed",
+        ),
+        (
+            "Inactive",
+            "; then replace it by hand, since its ControlPlaneMachineSet is Inactive and makes none: one that failed",
+        ),
+    ] {
+        let set = json!({ "apiVersion": "machine.openshift.io/v1", "kind": "ControlPlaneMachineSet",
+            "metadata": { "name": "cluster", "namespace": "openshift-machine-api", "uid": "c", "resourceVersion": "900000" },
+            "spec": { "state": state, "replicas": 3, "template": {} }, "status": { "replicas": 3 } });
+        let of_control_plane = |machine: &mut Value| {
+            machine["metadata"]["labels"]["machine.openshift.io/cluster-api-machine-role"] =
+                "master".into();
+            machine["metadata"]["ownerReferences"] = json!([]);
+        };
+        let found = machine(of_control_plane, &[set]);
+        assert!(
+            found["next"][0].as_str().unwrap().contains(wanted),
+            "{found:#}"
+        );
+    }
+}
+
+/// A host whose power its operator cannot manage stays `provisioned`.
+#[test]
+fn an_installed_hosts_error_is_told_where_its_machine_waits() {
+    let gather = Gather::of("../cases-why/host-error-while-provisioning");
+    let path = gather.dir.path().join("bmh721c.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let installed = text.replace("{state: provisioning,", "{state: provisioned,");
+    std::fs::write(&path, installed).unwrap();
+    let report = super::json(&[gather.path()]);
+    let found = only(&report);
+    let wanted = "; its host openshift-machine-api/node-1 is provisioned and has provisioning error: Image provisioning failed";
+    assert!(
+        found["sentence"].as_str().unwrap().contains(wanted),
+        "{found:#}"
+    );
+    assert_eq!(found["isCertain"], false);
+    let all = found.to_string();
+    assert!(
+        all.contains("`oc describe baremetalhosts.metal3.io -n openshift-machine-api node-1`"),
+        "{all}"
+    );
+    assert!(!all.contains("cloud's console"), "{all}");
+}
+
 #[test]
 fn an_ended_instance_and_a_windows_machine_are_told() {
     let runs = |machine: &mut Value, state: &str| {

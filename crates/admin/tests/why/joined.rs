@@ -142,6 +142,7 @@ fn a_copy_that_cannot_be_converted_is_told() {
         ),
     ];
     let report = changed("no-instance", &machine(), &other).json();
+    assert_eq!(only(&report)["steps"][0]["mark"], "Unknown");
     assert!(
         sentence(&report).ends_with(
             "and was not read. The two are not the same: FailedToConvertMAPIMachineToCAPI: failed to convert: loadBalancers are not supported."

@@ -29,6 +29,27 @@ fn names_stand_before_or_behind_from() {
     );
 }
 
+/// An empty log is none.
+#[test]
+fn servers_are_counted_alike_everywhere() {
+    let gather = Gather::of("no-request");
+    gather.change(|n, text| match n {
+        0 => String::new(),
+        _ => text.replace("10.0.16.37", "10.0.99.9"),
+    });
+    std::fs::remove_file(&gather.logs()[1]).unwrap();
+    let (text, ..) = super::why(&[&format!("{DATA}/cluster"), gather.path()], &[]);
+    let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "nothing was read of the logs of 2 of 3 machine-config-servers, which may have",
+        "in the log of 1 server",
+        "Logs of 1 machine-config-server since",
+        ": its log has no line that is understood",
+    ] {
+        assert!(plain.contains(part), "{part}: {text}");
+    }
+}
+
 #[test]
 fn a_namespace_is_looked_at_alone() {
     let (out, ..) = super::of_case("no-instance", &["-n", "openshift-machine-api"]);
@@ -143,7 +164,7 @@ fn machines_of_one_cause_are_told_once() {
     assert!(text.lines().count() < 60, "{text}");
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        plain.starts_with("Of 1000: 1000 without an instance. 1000 Machines of MachineSet c1-x7k2p-worker-us-east-2a are alike: c1-x7k2p-worker-us-east-2a-"),
+        plain.starts_with("Of 1000: 1000 without a running instance. 1000 Machines of MachineSet c1-x7k2p-worker-us-east-2a are alike: c1-x7k2p-worker-us-east-2a-"),
         "{text}"
     );
     assert!(

@@ -103,6 +103,40 @@ fn a_request_of_a_full_name_is_one_request() {
     );
 }
 
+/// The approver compares names as they are written.
+#[test]
+fn a_name_that_differs_by_case_is_quoted_as_it_is_written() {
+    let late = format!("csr-a: failed to find machine for node {NODE}, cannot approve");
+    let request = request("csr-a", NODE, BOOTSTRAPPER, "08:55:00");
+    let gather = gather("no-certificate", &[request], &late);
+    let folder = "namespaces/openshift-machine-api/machine.openshift.io/machines";
+    let path = gather.dir.path().join(format!("{folder}/{WAITS}.yaml"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let written = NODE.to_uppercase() + ".";
+    std::fs::write(&path, text.replace(NODE, &written)).unwrap();
+    let report = gather.json();
+    assert!(
+        sentence(&report).ends_with(&format!("The Machine's InternalDNS is {written}, another only by case or a trailing dot: the approver takes no name but the same.")),
+        "{report:#}"
+    );
+    let first = &only(&report)["next"][0];
+    assert!(
+        first
+            .as_str()
+            .unwrap()
+            .starts_with("Compare the node's host name"),
+        "{report:#}"
+    );
+    assert!(
+        evidence(
+            &report,
+            &format!("Machine openshift-machine-api/{WAITS}, status.addresses")
+        )
+        .contains(&written),
+        "{report:#}"
+    );
+}
+
 /// docs/did-not-join.md, "A certificate request waits": user, organization and common name have to fit, of
 /// each that waits under the name.
 #[test]

@@ -217,6 +217,29 @@ fn a_set_that_makes_no_machine_and_says_nothing_is_told() {
     }
 }
 
+#[test]
+fn a_webhook_that_does_not_answer_is_no_mistake_of_the_set() {
+    let gather = Gather::of("../cases-why/set-refused-by-a-webhook");
+    let path = gather.dir.path().join("events.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let says = "Internal error occurred: failed calling webhook \\\"validation.machine.machine.openshift.io\\\": failed to call webhook: \
+        Post \\\"https://machine-api-operator-machine-webhook.openshift-machine-api.svc/validate-machine-openshift-io-v1beta1-machine\\\": \
+        dial tcp 10.129.0.33:8442: connect: connection refused";
+    let (begin, end) = text.split_once("admission webhook").unwrap();
+    let (_, end) = end.split_once("disconnected installation").unwrap();
+    std::fs::write(&path, format!("{begin}{says}{end}")).unwrap();
+    let report = super::json(&[gather.path()]);
+    assert!(
+        sentence(&report).ends_with("connect: connection refused."),
+        "{report:#}"
+    );
+    assert_eq!(only(&report)["cause"], "WebhookUnreachable");
+    assert!(
+        next(&report).contains("`oc get pods -n openshift-machine-api`"),
+        "{report:#}"
+    );
+}
+
 const SECRET: &str = "GET https://eve:S3cretPW@img.example.com/x?token=QTOKEN failed";
 
 /// A daemon's own reason, a line that nobody knows and what a node told are others' words, too.

@@ -43,7 +43,7 @@ fn a_saved_log_proves_silence_up_to_its_last_line() {
         "{said}"
     );
     assert!(
-        unseen(&report).contains("what the machine-config-servers served after 2026-08-19T05:12:44Z: a saved log goes to its last line, and one of a gather to the time of that"),
+        unseen(&report).contains("what the machine-config-servers served after 2026-08-19T05:12:44Z, where the first of their logs ends: a saved log goes to its last line, and one of a gather to the time of that"),
         "{report:#}"
     );
     let report = loose(Some("09:00:00")).json();

@@ -44,6 +44,17 @@ fn unreported() -> Gather {
 
 const STALLED: &str = ": the first boot has not finished after 30 minutes; it waits in the phase Pull; cause Unauthorized: the registry does not accept the credentials. (more: oc skewguard why)";
 
+/// Its verdict alone is told, with the console that says more.
+#[test]
+fn a_report_that_is_all_there_is_leads() {
+    let report = super::json(&["tests/data/audit/aws.json"]);
+    let lead = "c1-reported-1 was refused just now, by its own report: its boot image is too old";
+    assert!(sentence(&report).starts_with(lead), "{report:#}");
+    let next = only(&report)["next"].to_string();
+    assert!(next.contains("`NODE REFUSED`"), "{report:#}");
+    assert_eq!(only(&report)["isCertain"], false);
+}
+
 #[test]
 fn events_stand_in_for_a_report_that_is_not_there() {
     let gather = unreported();

@@ -1,6 +1,6 @@
 //! Machines whose cause is the same (pure): many of them are told once.
 
-use crate::why::{Cause, CauseName, Explanation, Stage};
+use crate::why::{CauseName, Explanation, Stage};
 use skewguard_cluster::kinds::groups::REQUEST;
 use skewguard_cluster::names::first_of;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(super) fn groups(machines: &[Explanation]) -> Vec<Group<'_>> {
     groups
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
     /// The sentence of its first one, and how many there are of which names where it has others.
     pub(super) fn sentence(&self) -> String {
         let first = self.first;
@@ -53,32 +53,45 @@ impl Group<'_> {
         )
     }
 
-    /// What to do with its first one, and the others' requests where it names one.
+    /// What to do with its first one, and the others' requests or hosts where it names one.
     pub(super) fn next(&self) -> Vec<String> {
         let mut next = self.first.next.clone();
-        let others = self.others.iter();
-        let request =
-            |other: &&Explanation| Some(format!("{} of {}", other.requests().last()?, other.name));
-        let others: Vec<String> = others.filter_map(request).collect();
-        if self.first.names_request && !others.is_empty() {
-            let names = first_of(others.iter().map(String::as_str), REQUESTS, others.len());
-            next.push(format!("The others' requests: {names}"));
+        let request = |other: &'a Explanation| other.requests().last();
+        let host = |other: &'a Explanation| other.hosts().last();
+        if self.first.names_request {
+            next.extend(self.others_have("requests", request));
+        }
+        if self.first.names_host {
+            next.extend(self.others_have("hosts", host));
         }
         next
     }
+
+    /// `The others' hosts: openshift-machine-api/rack-2 of worker-2`.
+    fn others_have(
+        &self,
+        what: &str,
+        own: impl Fn(&'a Explanation) -> Option<&'a str>,
+    ) -> Option<String> {
+        let each = |other: &&'a Explanation| Some(format!("{} of {}", own(other)?, other.name));
+        let all: Vec<String> = self.others.iter().filter_map(each).collect();
+        let names = first_of(all.iter().map(String::as_str), SHOWN, all.len());
+        (!all.is_empty()).then(|| format!("The others' {what}: {names}"))
+    }
 }
 
-/// Requests that are told of a group.
-const REQUESTS: usize = 20;
+/// Requests or hosts that are told of a group.
+const SHOWN: usize = 20;
 
-/// What tells a cause from another: its name and the words that others say of it, and whose machine it is.
+/// What tells a cause from another: its name, the rows and the words of others that it is told by, and whose machine it
+/// is.
 type Key<'a> = (
     &'static str,
     Stage,
     bool,
     Option<&'a str>,
     CauseName,
-    &'a [Cause],
+    &'a [&'static str],
     &'a [String],
 );
 
@@ -90,7 +103,7 @@ fn key(machine: &Explanation) -> Key<'_> {
         machine.is_certain,
         owner.filter(|_| !machine.cause.is_of_all()),
         machine.cause,
-        &machine.remarks,
+        &machine.rows,
         &machine.key,
     )
 }

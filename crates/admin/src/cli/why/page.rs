@@ -130,7 +130,7 @@ fn summary(report: &WhyReport) -> String {
 fn words(stage: Stage) -> &'static str {
     match stage {
         Stage::BeingRemade => "made anew again and again",
-        Stage::NoInstance => "without an instance",
+        Stage::NoInstance => "without a running instance",
         Stage::NoRequest => "did not ask for a config",
         Stage::RequestRefused => "did not get a config",
         Stage::Refused => "refused by skewguard",
