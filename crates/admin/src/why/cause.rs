@@ -114,7 +114,8 @@ impl CauseName {
     pub(crate) fn is_of_all(self) -> bool {
         matches!(
             self,
-            Self::Failure(FailureKind::CredentialsInvalid | FailureKind::ProviderUnreachable)
+            Self::Seen(Cause::InstanceUnknown)
+                | Self::Failure(FailureKind::CredentialsInvalid | FailureKind::ProviderUnreachable)
         )
     }
 }

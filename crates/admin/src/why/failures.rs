@@ -19,9 +19,13 @@ pub(crate) enum FailureKind {
     CredentialsInvalid,
     EncryptionKey,
     HostMissing,
+    /// A host of bare metal failed, or its deployment.
+    HostFails,
     /// Its BMC did not answer as it should.
     HostUnreachable,
     InstanceBroken,
+    /// It was made, and is not there any more.
+    InstanceGone,
     NetworkNotFound,
     /// It passes by itself.
     Passes,
@@ -64,6 +68,9 @@ pub(super) struct Failure {
     /// A reason or the beginning of a text, which counts where no other code is in it.
     #[serde(default)]
     outer: bool,
+    /// The code is mostly of this cause, and not always.
+    #[serde(default)]
+    supposed: bool,
     /// No other try is made.
     #[serde(default)]
     pub(super) over: bool,
@@ -83,15 +90,32 @@ static GROUPS: LazyLock<Vec<Group>> =
 pub(super) const OTHER: &str = "Correct what the message names";
 
 impl Failure {
-    /// Tells if the cloud could not be asked at all, of no Machine of the cluster.
-    pub(super) fn is_of_cloud(&self) -> bool {
-        self.scope == Scope::Cluster
-            && matches!(
-                self.cause,
-                FailureKind::CredentialsInvalid
-                    | FailureKind::ProviderUnreachable
-                    | FailureKind::SecretMissing
-            )
+    /// Tells if a message says, in whichever of its codes, that the cloud could not be asked at all, of no Machine of the
+    /// cluster.
+    pub(super) fn is_of_cloud(machine: &Machine, message: &str) -> bool {
+        let all = Self::all(machine.source.platform(), message);
+        all.iter().any(|one| {
+            one.scope == Scope::Cluster
+                && matches!(
+                    one.cause,
+                    FailureKind::CredentialsInvalid
+                        | FailureKind::ProviderUnreachable
+                        | FailureKind::SecretMissing
+                )
+        })
+    }
+
+    /// Tells if an instance was made, and does not run.
+    pub(super) fn is_of_instance(&self) -> bool {
+        matches!(
+            self.cause,
+            FailureKind::InstanceBroken | FailureKind::InstanceGone
+        )
+    }
+
+    /// Its cause, where the code says it and it is not only supposed.
+    pub(super) fn known_cause(&self) -> Option<FailureKind> {
+        (!self.supposed).then_some(self.cause)
     }
 
     /// Tells if the spec of a set is to be changed: its Machines keep what they were made with.
@@ -113,6 +137,12 @@ impl Failure {
     }
 
     pub(super) fn of_platform(platform: Option<Platform>, message: &str) -> Option<&'static Self> {
+        let known = Self::all(platform, message).into_iter();
+        known.max_by_key(|failure| (!failure.outer, failure.code.len()))
+    }
+
+    /// Those whose code a message has.
+    fn all(platform: Option<Platform>, message: &str) -> Vec<&'static Self> {
         // The end of a line is shown, as all that cannot be printed.
         let message = message.replace("\\n", " ").replace("\\t", " ");
         let is_own = |group: &&Group| {
@@ -122,7 +152,7 @@ impl Failure {
         let all = GROUPS.iter().filter(is_own);
         let known = all.flat_map(|group| &group.failures);
         let known = known.filter(|failure| has_code(&message, &failure.code));
-        known.max_by_key(|failure| (!failure.outer, failure.code.len()))
+        known.collect()
     }
 }
 

@@ -143,9 +143,9 @@ impl Case<'_> {
 }
 
 impl Finding {
-    /// Names the failure of a provider that is behind it.
+    /// Names the failure of a provider that is behind it; one that is only supposed is not named.
     pub(super) fn because(self, failure: Option<&Failure>) -> Self {
-        let failure = failure.map(|failure| failure.cause);
+        let failure = failure.and_then(Failure::known_cause);
         Self { failure, ..self }
     }
 

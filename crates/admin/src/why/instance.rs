@@ -217,14 +217,14 @@ impl Case<'_> {
             return Err(self.ask_controller(machine, finding));
         }
         let failure = Failure::of(machine, &why);
-        if failure.is_some_and(Failure::is_of_cloud) && by == By::Object {
+        if by == By::Object && Failure::is_of_cloud(machine, &why) {
             return self.not_known(machine, &why, "its conditions");
         }
         let hosts = match failure.map(|failure| failure.cause) {
             Some(FailureKind::HostMissing) => self.free_hosts(machine) + &self.free_agents(),
             _ => String::new(),
         };
-        let is_broken = failure.is_some_and(|one| one.cause == FailureKind::InstanceBroken);
+        let is_broken = failure.is_some_and(Failure::is_of_instance);
         let row = row!(InstanceNotMade runs = when(is_broken), age, says = sentence(&why), hosts, help = failure.map_or(OTHER, |failure| &failure.next), then = self.then(machine, failure));
         let finding = self.tell(row).because(failure).sure(self, self.object());
         Err(self.told_by(by == By::Event, finding))

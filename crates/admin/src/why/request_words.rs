@@ -5,7 +5,7 @@ use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::ignition_specs::{Spec, cannot_read, images_of_agent, of_agent, of_image};
 use super::moment::{CLOCKS, Moment, span};
-use super::request_step::{SERVER_LOG, Seen, Silence};
+use super::request_step::{SERVER_LOG, STILL_ASKS, Seen, Silence};
 use super::rows::{Row, row, when};
 use super::server_line::FailureKind;
 use crate::version::ImageVersion;
@@ -57,13 +57,18 @@ impl Case<'_> {
         let (says, status) = (sentence(error), status(*kind));
         let (times, ago) = (times(seen.count), self.ago(seen.last.at));
         let begin = self.says(row!(AskedInVain times, pool, ago, status));
+        // The logs may end long before now.
+        let until = self.end_of_logs().unwrap_or(self.now);
+        let asks = when(until.since(seen.last.at) <= STILL_ASKS);
         let finding = match kind {
             FailureKind::NoPool => {
                 let others: Vec<&str> = facts.pools.iter().take(5).map(String::as_str).collect();
                 self.tell(row!(PoolMissing begin, status, pool, others = others.join(", ")))
             }
-            FailureKind::Bootstrap => self.tell(row!(BootstrapAnswers begin, status)),
-            FailureKind::NoConfig => self.tell(row!(ConfigNotRendered begin, status, pool, says)),
+            FailureKind::Bootstrap => self.tell(row!(BootstrapAnswers begin, status, asks)),
+            FailureKind::NoConfig => {
+                self.tell(row!(ConfigNotRendered begin, status, asks, pool, says))
+            }
             FailureKind::Conversion => {
                 let spec = of_agent(agent).map_or(String::new(), |spec| spec.to_string());
                 self.tell(
@@ -282,15 +287,20 @@ impl Case<'_> {
         if self.aliases.addresses.is_empty() {
             return None;
         }
-        let told = NotAsked {
-            begin: format!("{} is no Node", self.name),
-            step: "not seen".to_owned(),
-        };
-        self.without_usable_address(&told)
+        let alone = self.own_addresses_alone()?;
+        let begin = format!("{} is no Node", self.name);
+        Some(self.tell(row!(NoAddressAndNoLog begin, alone)))
     }
 
     /// No address, or one that a machine gives itself, where it is the machine that tells of its addresses.
     fn without_usable_address(&mut self, told: &NotAsked) -> Option<Finding> {
+        let NotAsked { begin, step } = told;
+        let alone = self.own_addresses_alone()?;
+        Some(self.tell(row!(NoAddressFromDhcp begin, step, alone)))
+    }
+
+    /// Addresses that it gave itself, where it has no other and is the one that tells of them.
+    fn own_addresses_alone(&self) -> Option<String> {
         let machine = self.machine?;
         let is_told_by_cloud = matches!(
             machine.source.platform(),
@@ -305,8 +315,7 @@ impl Case<'_> {
             return None;
         }
         let own: Vec<String> = own.iter().map(IpAddr::to_string).collect();
-        let NotAsked { begin, step } = told;
-        Some(self.tell(row!(NoAddressFromDhcp begin, step, alone = own.join(", "))))
+        Some(own.join(", "))
     }
 
     /// Puts into the evidence that nothing was asked.

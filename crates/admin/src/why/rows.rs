@@ -205,6 +205,7 @@ fn shown(text: &str) -> String {
         .join(" ")
         .replace(" .", ".")
         .replace(" ,", ",")
+        .replace(" :", ":")
         .replace("....", "...")
 }
 
@@ -339,7 +340,8 @@ mod tests {
         for (name, words) in ROWS.iter().filter(|(_, words)| words.stage.is_some()) {
             let cause = cause(name, words).unwrap();
             let next = words.first.iter().chain(&words.next);
-            let next: Vec<String> = next.map(|next| shown(next)).collect();
+            let next = next.map(|next| shown(next));
+            let next: Vec<String> = next.filter(|next| !next.is_empty()).collect();
             let cell = |text: &str| text.replace('|', r"\|");
             page += &format!(
                 "| {cause:?} | {} | {} |\n",

@@ -45,12 +45,14 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
     let has_nobodys = machines
         .clone()
         .any(|one| one.is_of_cluster_api() && one.node_pool.is_none());
-    let machines_of = |pool: &NodePool| {
+    // Fewer than it wants were read, and fewer that wait than it lacks: these are told by themselves.
+    let is_short = |pool: &NodePool, lacks: i64| {
         let name = pool.metadata.full_name();
         let own = machines
             .clone()
             .filter(|one| one.node_pool.as_ref() == Some(&name));
-        own.count()
+        let waiting = own.clone().filter(|one| one.node.is_none()).count();
+        own.count() < pool.wanted && i64::try_from(waiting).is_ok_and(|waiting| waiting < lacks)
     };
     let pools = facts.node_pools.iter().filter(|pool| {
         let is_empty = !used.contains(&*pool.metadata.full_name());
@@ -66,7 +68,7 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
             && pool.wanted > 0
             && !is_perhaps_whole
             && (ground.has_pool_machines || says_none())
-            || says_few() && says_why(pool) && machines_of(pool) < pool.wanted
+            || says_few() && says_why(pool) && is_short(pool, wanted - available)
     });
     let pools: Vec<&NodePool> = pools.collect();
     let clusters = clusters_without_cloud(facts, &pools);

@@ -104,11 +104,8 @@ fn cause_of(condition: &Condition) -> String {
 /// Tells if a condition says a state, and no cause: a reason alone that is not known as one, `0 of 1 completed`, or
 /// that there is no instance.
 fn is_bare(machine: &Machine, condition: &Condition) -> bool {
-    let failure = Failure::of(machine, &condition.reason).map(|failure| failure.cause);
-    if matches!(
-        failure,
-        Some(FailureKind::HostMissing | FailureKind::InstanceBroken)
-    ) {
+    let failure = Failure::of(machine, &condition.reason);
+    if failure.is_some_and(|one| one.is_of_instance() || one.cause == FailureKind::HostMissing) {
         return false;
     }
     let message = &*condition.message;

@@ -150,7 +150,7 @@ fn the_printed_commands_word_for_word() {
     assert_eq!(
         String::from_utf8(gathered.stdout).unwrap(),
         "1\nawsmachinetemplates.infrastructure.cluster.x-k8s.io.json\nconfigmaps.json\nmachinesets.machine.openshift.io.json\nnodes.json\nnotes.txt\n\
-         user-data.json\nnot read: configmaps machinesets.machine.openshift.io secrets; the audit will say so\n"
+         user-data.json\nnot read: configmaps machinesets.machine.openshift.io secrets, as audit and why will say\n"
     );
     let (out, err, exit) = run(&[
         "audit",

@@ -35,7 +35,7 @@ fn a_paused_node_pool_without_machines_is_told() {
     let pool = only(&found);
     assert_eq!(
         pool["sentence"],
-        "NodePool clusters/hc1-workers wants 2 machines and has none: ReconciliationActive is False: ReconciliationPaused: Reconciliation paused until field removed."
+        "NodePool clusters/hc1-workers wants 2 machines, of which none is available: ReconciliationActive is False: ReconciliationPaused: Reconciliation paused until field removed."
     );
     assert_eq!(
         pool["next"][1],
@@ -43,6 +43,12 @@ fn a_paused_node_pool_without_machines_is_told() {
     );
     // No Machine was read.
     assert_eq!(pool["isCertain"], false, "{pool:#}");
+    // It counts what is available.
+    let sentence = only(&of_objects(&[paused_pool(1)]))["sentence"].to_string();
+    assert!(
+        sentence.contains("wants 2 machines, of which 1 is available: Reconc"),
+        "{sentence}"
+    );
     // One that has nodes may have all of them.
     assert_eq!(of_objects(&[paused_pool(2)])["machines"], json!([]));
 }

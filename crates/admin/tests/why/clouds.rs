@@ -71,6 +71,36 @@ fn the_cause_of_a_failure_is_told_however_late_it_stands() {
     }
 }
 
+/// A code that is mostly of one cause says what to do, and names none: certain is what was read.
+#[test]
+fn a_cause_that_is_only_supposed_is_not_named() {
+    for (kind, message, cause) in [
+        (
+            "AzureMachineProviderSpec",
+            "MarketplacePurchaseEligibilityFailed: See inner errors for details",
+            "MachineFailed",
+        ),
+        (
+            "AzureMachineProviderSpec",
+            "MarketplacePurchaseEligibilityFailed: nobody accepted the legal terms",
+            "TermsNotAccepted",
+        ),
+        (
+            "GCPMachineProviderSpec",
+            "can't find created instance",
+            "InstanceGone",
+        ),
+    ] {
+        let failed = |machine: &mut Value| {
+            machine["spec"]["providerSpec"]["value"]["kind"] = kind.into();
+            machine["status"]["errorMessage"] = message.into();
+        };
+        let found = machine(failed, &[]);
+        assert_eq!(found["cause"], cause, "{found:#}");
+        assert_eq!(found["isCertain"], true, "{found:#}");
+    }
+}
+
 /// The condition's words, of whatever type, whether `False` or `Unknown`; and what a Machine keeps.
 #[test]
 fn the_condition_of_a_machine_says_why() {
@@ -120,7 +150,7 @@ fn the_condition_of_a_machine_says_why() {
     check(
         &found,
         "Our system will be working on provisioning additional capacity.",
-        "Use a set in one of the zones that the message offers, or another instance type, or wait",
+        "Use a set in another zone, which the message may offer, or another instance type, or wait",
     );
     assert_eq!(found["isCertain"], false);
 }

@@ -183,7 +183,7 @@ fn a_machine_of_the_cluster_api_says_why_it_has_no_instance() {
     );
     assert_eq!(
         only(&found)["next"][0],
-        "Use a set in one of the zones that the message offers, or another instance type, or wait"
+        "Use a set in another zone, which the message may offer, or another instance type, or wait"
     );
 }
 

@@ -1,5 +1,5 @@
 # What `oc skewguard why --from objects` reads beside: certificate requests, health checks, Events, and logs of the machine-config-server,
-# the machine-approver and HyperShift's ignition servers. No Secret is read.
+# the machine-approver and HyperShift's ignition servers.
 
 # keep FILE ARGUMENT...: what `oc` prints, in objects/FILE
 keep() {

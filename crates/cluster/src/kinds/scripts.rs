@@ -27,7 +27,7 @@ pub fn commands(purpose: Purpose) -> String {
     script += &format!(
         "rm -f objects/*.{INFRASTRUCTURE}.json\n\
          for kind in $(printf '%s\\n' \"$kinds\" | grep -E 'machines\\.{0}|machinepools\\.{0}|machinetemplates\\.{0}'); do\n  gather \"$kind\" -A\ndone\n{more}\
-         if [ -n \"$failed\" ]; then\n  echo \"not read:$failed; the audit will say so\" >&2\n  exit 1\nfi\n",
+         if [ -n \"$failed\" ]; then\n  echo \"not read:$failed, as audit and why will say\" >&2\n  exit 1\nfi\n",
         INFRASTRUCTURE.replace('.', "\\.")
     );
     script

@@ -78,6 +78,6 @@ for kind in $(printf '%s\n' "$kinds" | grep -E 'machines\.infrastructure\.cluste
   gather "$kind" -A
 done
 if [ -n "$failed" ]; then
-  echo "not read:$failed; the audit will say so" >&2
+  echo "not read:$failed, as audit and why will say" >&2
   exit 1
 fi
