@@ -124,6 +124,7 @@ impl Case<'_> {
         words.doubt |= beside.doubt;
         words.request |= beside.request;
         words.host |= beside.host;
+        words.key.append(&mut beside.key);
         finding.remarks.extend(cause);
         finding.stage = beside.stage.unwrap_or(finding.stage);
         finding
@@ -268,6 +269,9 @@ const SHORT: usize = 6;
 /// The longest text of somebody else in a sentence, in characters.
 const LONGEST: usize = 400;
 
+/// The length from which on the cause alone is told, where its place is known.
+const LONG: usize = 300;
+
 /// Words before the cause, in long errors of Azure.
 const CODES: [&str; 2] = ["ERROR CODE: ", "Code="];
 
@@ -277,7 +281,7 @@ pub(super) fn sentence(text: &str) -> String {
     let behind = |code: &str| Some(text.split_once(code)?.1);
     let cause = behind("\"message\": \"").and_then(|message| message.split('"').next());
     let cause = cause.or_else(|| CODES.into_iter().find_map(behind));
-    let text = match cause.filter(|_| text.len() > LONGEST) {
+    let text = match cause.filter(|_| text.len() > LONG) {
         Some(cause) => crate::text::cut(&format!("...{cause}"), LONGEST),
         None => crate::text::cut(text, LONGEST),
     };

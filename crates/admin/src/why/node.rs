@@ -70,17 +70,15 @@ impl<'a> Case<'a> {
     /// Notes that it had become the Node which its Machine names, whatever it is now.
     pub(super) fn reach_node(&mut self) {
         let named = self.machine.and_then(|machine| machine.node.as_ref());
-        let Some(node) = self.node.filter(|node| named == Some(&node.metadata.name)) else {
-            return;
-        };
-        let name = &node.metadata.name;
-        self.reach(
-            At::Node,
-            match &node.ready {
-                Some(ready) if !ready.is_true() => format!("{name}, not Ready"),
-                _ => name.clone(),
-            },
-        );
+        let own = self.node.filter(|node| named == Some(&node.metadata.name));
+        if let Some(Node {
+            metadata, ready, ..
+        }) = own
+        {
+            let is_ready = ready.as_ref().is_none_or(|ready| ready.is_true());
+            let state = if is_ready { "" } else { ", not Ready" };
+            self.reach(At::Node, format!("{}{state}", metadata.name));
+        }
     }
 
     /// Adds the requests for the certificate that its Node serves with.

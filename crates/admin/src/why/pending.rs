@@ -231,7 +231,7 @@ impl<'a> Case<'a> {
         let found = self.beside_obstacle(finding, first);
         found.unwrap_or_else(|finding| {
             let finding = self.with(finding, row!(CompareNames));
-            self.with_approval(finding, first, row!(ApproveFirst id))
+            self.with_approval(finding, first, row!(ApproveFirst id, many = ""))
         })
     }
 
@@ -311,6 +311,7 @@ impl<'a> Case<'a> {
         };
         let says = Some(says).filter(|says| !says.is_empty());
         let says = says.map_or(String::new(), |says| sentence(&says));
+        let many = when(own.iter().filter(|one| one.is_pending()).count() > 1);
         let waits = self.pending(last, own);
         let mut finding = self.tell(row!(RequestPending id, waits, rules, says));
         if let (Subject::Request(_), None) = (self.subject, self.index.links.node(node)) {
@@ -325,8 +326,9 @@ impl<'a> Case<'a> {
             finding = self.with(finding, row!(TooManyRequests));
         }
         let found = self.beside_obstacle(finding, last);
-        let finding = found
-            .unwrap_or_else(|finding| self.with_approval(finding, last, row!(ApproveFirst id)));
+        let finding = found.unwrap_or_else(|finding| {
+            self.with_approval(finding, last, row!(ApproveFirst id, many))
+        });
         match unseen {
             // Only what the approver says of this request is a proof.
             Some(unseen) => {

@@ -38,7 +38,7 @@ pub(super) struct Words {
     pub(super) request: bool,
     /// What is to be done names a host.
     pub(super) host: bool,
-    /// Holes that tell it from another of the same cause.
+    /// Holes that tell it from another of the same cause, also beside one.
     pub(super) key: Vec<String>,
 }
 

@@ -32,7 +32,7 @@ struct Truth {
 }
 
 #[rustfmt::skip]
-const TRUTHS: [Truth; 65] = [
+const TRUTHS: [Truth; 66] = [
     Truth { case: "agent-boots-its-iso-again", stage: "NoInstance", is_certain: true, machines: 1, says: &["booted the installation image", "boot order"], never: &["has not asked"] },
     Truth { case: "autoscaler-gives-up-young", stage: "BeingRemade", is_certain: false, machines: 1, says: &["gave up", "of this set or others: 6", "DeleteUnregistered before: 2 more"], never: &["`oc edit"] },
     Truth { case: "capi-without-data-secret", stage: "NoInstance", is_certain: false, machines: 1, says: &["WaitingForBootstrapData", "dataSecretName names no Secret"], never: &[] },
@@ -49,7 +49,7 @@ const TRUTHS: [Truth; 65] = [
     Truth { case: "failure-a-minute-later", stage: "RequestRefused", is_certain: false, machines: 1, says: &["(500)", "in the time allotted", "has stopped asking"], never: &["got its config", "asks again by itself"] },
     Truth { case: "gcp-terminated-is-stopped", stage: "NoInstance", is_certain: true, machines: 1, says: &["TERMINATED", "start it"], never: &["never started again", "elete the Machine"] },
     Truth { case: "host-error-while-provisioning", stage: "NoInstance", is_certain: false, machines: 1, says: &["provisioning error", "Unable to find a valid partition table"], never: &["delete the Machine"] },
-    Truth { case: "host-never-inspected", stage: "NodeNotReady", is_certain: true, machines: 2, says: &["the Machine has no addresses", "never inspected", "inspect.metal3.io/hardwaredetails='{", "The others' hosts: openshift-machine-api/worker-1 of c1-x7k2p-worker-a-bad1"], never: &["cloud controller", "oc describe"] },
+    Truth { case: "host-never-inspected", stage: "NodeNotReady", is_certain: true, machines: 2, says: &["the Machine has no addresses", "never inspected", "inspect.metal3.io/hardwaredetails='{", "The same holds for the others' hosts: openshift-machine-api/worker-1 of c1-x7k2p-worker-a-bad1"], never: &["cloud controller", "oc describe"] },
     Truth { case: "identity-provider-of-a-hosted-cluster-gone", stage: "Unknown", is_certain: true, machines: 1, says: &["could not be asked", "OIDC provider"], never: &["provider spec", "elete the Machine", "has no instance"] },
     Truth { case: "image-too-old-for-its-platform", stage: "NoRequest", is_certain: true, machines: 1, says: &["A possible cause is the boot image", "probably 4.6"], never: &[] },
     Truth { case: "machine-without-addresses", stage: "NoCertificate", is_certain: false, machines: 1, says: &["has no addresses in its status, though its instance is there", "csr-00-1"], never: &[] },
@@ -95,6 +95,7 @@ const TRUTHS: [Truth; 65] = [
     Truth { case: "request-of-another-domain", stage: "Unknown", is_certain: false, machines: 2, says: &["worker-0.site-b.example"], never: &[] },
     Truth { case: "requests-without-addresses", stage: "NoCertificate", is_certain: true, machines: 4, says: &["The Machine has no addresses, by which the approver finds it", "writes no status.addresses"], never: &[] },
     Truth { case: "server-in-error", stage: "NoInstance", is_certain: true, machines: 1, says: &["has no instance that runs", "openstack server show"], never: &["That is its state"] },
+    Truth { case: "signer-refuses-one-of-two", stage: "NoCertificate", is_certain: true, machines: 3, says: &["csr-app, made 110 minutes ago, is approved and not signed", "SignerValidationFailure"], never: &["alike"] },
     Truth { case: "turned-over-log", stage: "FirstBoot", is_certain: false, machines: 1, says: &["got its config"], never: &["user data, network"] },
     Truth { case: "uninitialized-single-node", stage: "NodeNotReady", is_certain: true, machines: 1, says: &["keeps the taint", "platform External"], never: &["openshift-cloud-controller-manager"] },
     Truth { case: "vcenter-refuses-the-login", stage: "Unknown", is_certain: true, machines: 1, says: &["Put the right user and password"], never: &["cannot be reached"] },

@@ -116,7 +116,7 @@ fn a_name_that_differs_by_case_is_quoted_as_it_is_written() {
     std::fs::write(&path, text.replace(NODE, &written)).unwrap();
     let report = gather.json();
     assert!(
-        sentence(&report).ends_with(&format!("The Machine's InternalDNS is {written}, another only by case or a trailing dot: the approver takes no name but the same.")),
+        sentence(&report).ends_with(&format!("The Machine's InternalDNS is {written}: only its case or its trailing dot differs, and the approver compares names as they are written.")),
         "{report:#}"
     );
     let first = &only(&report)["next"][0];
@@ -438,13 +438,42 @@ fn machines_that_are_alike_are_told_with_all_their_requests() {
     let cluster = format!("{}/cluster", super::DATA);
     for form in ["text", "markdown"] {
         let (text, err, _) = super::why(&[&cluster, gather.path()], &["-o", form]);
-        assert!(
-            text.contains(
-                "- The others' requests: csr-k2 of w2.example.com, csr-k3 of w3.example.com"
-            ),
-            "{text}{err}"
-        );
+        let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let wanted = "- The same holds for the others' requests: csr-k2 of w2.example.com, csr-k3 of w3.example.com";
+        assert!(plain.contains(wanted), "{text}{err}");
     }
+}
+
+/// Each is approved by its own request, and odd ones differ by what is odd.
+#[test]
+fn a_request_that_is_not_to_be_approved_is_never_alike_one_that_may() {
+    let mut waits = [1, 2, 3, 4, 5].map(|n| {
+        let node = format!("w{n}.example.com");
+        request(&format!("csr-k{n}"), &node, BOOTSTRAPPER, "09:00:00")
+    });
+    for n in [1, 2] {
+        waits[n]["spec"]["usages"] = json!(["any", "cert sign"]);
+    }
+    waits[3]["spec"]["groups"] = json!(["system:masters"]);
+    let gather = gather("no-certificate", &waits, "quiet");
+    let machines = "namespaces/openshift-machine-api/machine.openshift.io";
+    std::fs::remove_dir_all(gather.dir.path().join(machines)).unwrap();
+    let cluster = format!("{}/cluster", super::DATA);
+    let (text, ..) = super::why(&[&cluster, gather.path()], &[]);
+    let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "oc adm certificate approve csr-k1 - The same holds for the others' requests: csr-k5 of w5.example.com [x]",
+        "Approve no request of this name: csr-k2 has usages",
+        "The same holds for the others' requests: csr-k3 of w3.example.com [x]",
+        "Approve no request of this name: csr-k4 has groups",
+    ] {
+        assert!(plain.contains(part), "{part}: {text}");
+    }
+    assert_eq!(
+        text.matches("oc adm certificate approve").count(),
+        1,
+        "{text}"
+    );
 }
 
 /// Its log was read, and says nothing of this request: that is no gap.

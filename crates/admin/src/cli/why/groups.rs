@@ -67,7 +67,7 @@ impl<'a> Group<'a> {
         next
     }
 
-    /// `The others' hosts: openshift-machine-api/rack-2 of worker-2`.
+    /// `The same holds for the others' hosts: openshift-machine-api/rack-2 of worker-2`.
     fn others_have(
         &self,
         what: &str,
@@ -76,7 +76,7 @@ impl<'a> Group<'a> {
         let each = |other: &&'a Explanation| Some(format!("{} of {}", own(other)?, other.name));
         let all: Vec<String> = self.others.iter().filter_map(each).collect();
         let names = first_of(all.iter().map(String::as_str), SHOWN, all.len());
-        (!all.is_empty()).then(|| format!("The others' {what}: {names}"))
+        (!all.is_empty()).then(|| format!("The same holds for the others' {what}: {names}"))
     }
 }
 
