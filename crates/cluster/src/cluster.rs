@@ -29,8 +29,9 @@ use crate::kinds::target;
 use crate::kinds::user_data::{Authorities, Fingerprint, UserData};
 use crate::known_by::KnownBy;
 use crate::logs::ignition_server::IgnitionServers;
+use crate::logs::read::LogFile;
 use crate::logs::server_log::ServerLogs;
-use crate::moment::{Moment, year};
+use crate::moment::Moment;
 use crate::text::is_dns_name;
 use crate::unread::Unread;
 use crate::version::ImageVersion;
@@ -118,8 +119,6 @@ pub struct Cluster {
     pub newest: Option<Moment>,
     /// A moment after all that is read: when it is read.
     pub read_at: Option<Moment>,
-    /// The years of the logs' lines are by this: by the objects' clock, once that is known.
-    pub years_at: Option<Moment>,
     /// Lists are as the API server gave them: an empty one says that there is none.
     pub is_live: bool,
     /// Group and kind of what a live cluster did not give.
@@ -186,6 +185,8 @@ pub struct Cluster {
     pub ignition_pods: BTreeSet<(String, String)>,
     /// Logs of the machine-config-server.
     pub logs: ServerLogs,
+    /// Those whose lines have no year, until the objects' clock is known.
+    pub(crate) undated_logs: Vec<(LogFile, Vec<u8>)>,
     /// Logs of HyperShift's ignition servers, by the namespace of their hosted control plane.
     pub ignition_servers: BTreeMap<String, IgnitionServers>,
     /// Reasons against certificate requests, by the approver's log, and when each was written last.
@@ -306,26 +307,16 @@ impl Cluster {
         self.logs.reach(now, &time_of)
     }
 
-    /// A moment after the logs' lines, for the years that they leave out.
-    pub fn log_clock(&self) -> Moment {
-        self.years_at.or(self.read_at).unwrap_or(Moment(0))
-    }
-
-    /// The objects' clock, where it says other years for the logs' lines than they were given.
-    pub fn clock_of_other_years(&self) -> Option<Moment> {
-        let newest = self.newest_of_objects()?;
+    /// A moment after the logs' lines, for the years that they leave out: by the objects where these say it.
+    pub(crate) fn clock_of_years(&self) -> Option<Moment> {
+        let newest = self.newest_of_objects();
+        if self.has_clock() {
+            return newest.or(self.read_at);
+        }
         // Logs may be read long after objects that have no clock.
-        let now = if self.has_clock() {
-            newest
-        } else {
-            let later = newest.plus(HALF_A_YEAR).min(self.read_at.unwrap_or(newest));
-            later.max(newest)
-        };
-        let given = self.log_clock();
-        let mut undated = self.logs.undated.iter();
-        let is_other =
-            undated.any(|(month, day)| year(now, *month, *day) != year(given, *month, *day));
-        is_other.then_some(now)
+        let later = newest.map(|newest| newest.plus(HALF_A_YEAR));
+        let later = later.min(self.read_at).max(newest);
+        later.or(self.read_at)
     }
 
     /// The newest time of an object. A Node's clock that is far ahead of most Nodes' does not count.

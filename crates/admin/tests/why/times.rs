@@ -3,6 +3,7 @@
 use super::input::quiet;
 use super::{Gather, WAITS, json, only, why};
 use serde_json::{Value, json as object};
+use std::process::Command;
 
 fn sentence(report: &Value) -> String {
     only(report)["sentence"].as_str().unwrap().to_owned()
@@ -154,7 +155,16 @@ fn undated(made: &str, now: &str, log: &str) -> Value {
     let list = object!({ "apiVersion": "v1", "kind": "List", "items": [machine(made), node] });
     std::fs::write(dir.path().join("a.log"), log).unwrap();
     std::fs::write(dir.path().join("objects.json"), list.to_string()).unwrap();
-    json(&[dir.path().to_str().unwrap()])
+    let report = json(&[dir.path().to_str().unwrap()]);
+    // A pipe is read once, and its log comes before its objects.
+    let mut pipe = Command::new("sh");
+    let command = "tar c -C \"$1\" a.log objects.json | \"$0\" why -o json --from -";
+    let program = env!("CARGO_BIN_EXE_kubectl-skewguard");
+    let output = pipe.args(["-c", command, program]).arg(dir.path()).output();
+    let piped: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    assert_eq!(piped["serverLog"], report["serverLog"], "{piped:#}");
+    assert_eq!(sentence(&piped), sentence(&report));
+    report
 }
 
 fn line(time: &str, message: &str) -> String {

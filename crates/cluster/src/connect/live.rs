@@ -228,7 +228,7 @@ impl LogOf {
                 add_server(cluster, &self.pod, self.began, now, log);
                 Ok(())
             }
-            _ => cluster.add_approver_log(&mut &*log),
+            _ => cluster.add_approver_log(&mut &*log, now),
         };
     }
 }

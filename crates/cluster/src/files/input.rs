@@ -58,28 +58,15 @@ const NEVER_READ: [&str; 4] = [
     "network_logs",
 ];
 
-/// Reads what was named, and returns what could not be read. Where the objects' clock says other years for lines of
-/// logs that have none, all is read once more, with these; what is no file is read once.
+/// Reads what was named, and returns what could not be read.
 ///
 /// # Errors
 /// The objects are of more than one cluster.
 pub fn read(paths: &[PathBuf], objects: &mut Cluster) -> Result<Vec<Unread>, Trouble> {
     let unread = read_within(paths, objects, LIMITS);
     settle(objects)?;
-    let is_lasting = are_lasting(paths);
-    let Some(clock) = objects.clock_of_other_years().filter(|_| is_lasting) else {
-        return Ok(unread);
-    };
-    *objects = objects.with_the_same_streams();
-    objects.years_at = Some(clock);
-    let unread = read_within(paths, objects, LIMITS);
-    settle(objects)?;
+    objects.add_undated_logs();
     Ok(unread)
-}
-
-/// Tells if all can be read twice.
-fn are_lasting(paths: &[PathBuf]) -> bool {
-    paths.iter().all(|path| path.is_file() || path.is_dir())
 }
 
 fn read_within(paths: &[PathBuf], objects: &mut Cluster, limits: Limits) -> Vec<Unread> {

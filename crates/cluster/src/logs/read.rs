@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// Bytes of one log that are read: the first.
 const MAX_LOG: u64 = 256 << 20;
 
+/// Bytes of all logs without years that are kept until the objects are read.
+const MAX_UNDATED: u64 = 512 << 20;
+
 /// The most reasons against certificate requests that are kept.
 const MAX_REFUSALS: usize = 10_000;
 
@@ -25,6 +28,17 @@ pub fn is_log_text(head: &[u8]) -> bool {
     kind_of_text(head).is_some()
 }
 
+/// A log that was found.
+#[derive(Debug)]
+pub struct LogFile {
+    kind: Log,
+    /// It is whole, and was read when the objects of its gather were.
+    is_of_now: bool,
+    gather: Option<PathBuf>,
+    /// Bytes that are read: the first.
+    most: u64,
+}
+
 impl Cluster {
     /// Adds a log.
     ///
@@ -34,51 +48,99 @@ impl Cluster {
         self.add_start(path, log, MAX_LOG)
     }
 
-    /// Adds the first bytes of a log, at most so many.
+    /// Adds the first bytes of a log, at most so many. One whose lines have no year waits for the objects.
     fn add_start(&mut self, path: &Path, log: &mut dyn Read, most: u64) -> io::Result<()> {
         let mut log = log.take(most);
         let mut head = Vec::new();
-        let mut kind = kind_of_log(path);
-        if is_text_outside_gathers(path) || kind.is_none() {
-            (&mut log).take(HEAD).read_to_end(&mut head)?;
-            kind = by_text(&head, path).or(kind);
-        }
-        let mut whole = head.as_slice().chain(&mut log);
-        match kind {
-            Some(Log::Server(name)) => {
-                self.logs.add(&name, &mut whole, self.log_clock())?;
-                if is_in_gather(path) {
-                    let gather = gather_around(&self.staged.file.place);
-                    self.logs.read_now(&name, gather);
-                }
-                if log.limit() == 0 {
-                    let mib = most >> 20;
-                    let cut = format!("only the first {mib} MiB of its log were read");
-                    self.logs.cut(&name, cut);
-                }
-                Ok(())
+        let begun = (&mut log).take(HEAD).read_to_end(&mut head);
+        let named = kind_of_log(path);
+        let kind = match is_text_outside_gathers(path) || named.is_none() {
+            true => by_text(&head, path).or(named),
+            false => named,
+        };
+        let Some(kind) = kind else {
+            return begun.and(Err(io::ErrorKind::Unsupported.into()));
+        };
+        let mut file = LogFile {
+            kind,
+            is_of_now: begun.is_ok() && is_in_gather(path),
+            gather: gather_around(&self.staged.file.place),
+            most,
+        };
+        let rest: &mut dyn Read = match begun {
+            Ok(_) => &mut log,
+            Err(_) => &mut io::empty(),
+        };
+        let mut whole = head.as_slice().chain(rest);
+        let done = if is_undated(&head) && !self.is_live {
+            let kept = self.undated_logs.iter().map(|(_, bytes)| bytes.len());
+            let kept = kept.sum::<usize>() as u64;
+            file.most = most.min(MAX_UNDATED.saturating_sub(kept));
+            let mut bytes = Vec::new();
+            let done = whole.take(file.most).read_to_end(&mut bytes);
+            file.is_of_now &= done.is_ok();
+            self.undated_logs.push((file, bytes));
+            done.map(drop)
+        } else {
+            let done = self.add_lines(&file, &mut whole, self.read_at);
+            if log.limit() == 0 {
+                self.note_cut(&file);
             }
-            Some(Log::Approver) => self.add_approver_log(&mut whole),
-            Some(Log::Ignition(namespace, pod)) => {
-                self.add_ignition_log((&namespace, &pod), &mut whole)
+            done
+        };
+        begun.and(done)
+    }
+
+    /// Adds the logs that waited for the objects, by whose clock their lines' years are.
+    pub fn add_undated_logs(&mut self) {
+        let now = self.clock_of_years();
+        for (file, bytes) in std::mem::take(&mut self.undated_logs) {
+            // What is in memory can be read.
+            let _ = self.add_lines(&file, &mut bytes.as_slice(), now);
+            if bytes.len() as u64 == file.most {
+                self.note_cut(&file);
             }
-            None => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    /// Adds the log of a machine-approver.
+    /// Notes that more of a log than was read may be there.
+    fn note_cut(&mut self, file: &LogFile) {
+        if let Log::Server(name) = &file.kind {
+            let mib = file.most >> 20;
+            let cut = format!("only the first {mib} MiB of its log were read");
+            self.logs.cut(name, cut);
+        }
+    }
+
+    /// Adds the lines of a log. `now` is a moment after its end, for the years that lines do not have.
+    fn add_lines(
+        &mut self,
+        file: &LogFile,
+        log: &mut dyn Read,
+        now: Option<Moment>,
+    ) -> io::Result<()> {
+        let now = now.unwrap_or(Moment(0));
+        match &file.kind {
+            Log::Server(name) => {
+                self.logs.add(name, log, now)?;
+                if file.is_of_now {
+                    self.logs.read_now(name, file.gather.clone());
+                }
+                Ok(())
+            }
+            Log::Approver => self.add_approver_log(log, now),
+            Log::Ignition(namespace, pod) => self.add_ignition_log((namespace, pod), log),
+        }
+    }
+
+    /// Adds the log of a machine-approver. `now` is a moment after its end.
     ///
     /// # Errors
     /// It cannot be read to its end. What came before stays added.
-    pub fn add_approver_log(&mut self, log: &mut dyn Read) -> io::Result<()> {
-        let now = self.log_clock();
+    pub fn add_approver_log(&mut self, log: &mut dyn Read, now: Moment) -> io::Result<()> {
         lines(log, &mut |line| {
             let line = String::from_utf8_lossy(line);
-            let undated = &mut self.logs.undated;
-            let (at, message) = split(line.trim_end(), &mut |month, day| {
-                undated.insert((month, day));
-                year(now, month, day)
-            });
+            let (at, message) = split(line.trim_end(), &mut |month, day| year(now, month, day));
             if let Some(at) = at {
                 let (first, last) = self.approver_log.unwrap_or((at, at));
                 self.approver_log = Some((first.min(at), last.max(at)));
@@ -158,6 +220,18 @@ fn by_text(head: &[u8], path: &Path) -> Option<Log> {
     })
 }
 
+/// Tells whether the beginning of a log has a line without its year.
+fn is_undated(head: &[u8]) -> bool {
+    String::from_utf8_lossy(head).lines().any(|line| {
+        let mut is_undated = false;
+        split(line, &mut |_, _| {
+            is_undated = true;
+            None
+        });
+        is_undated
+    })
+}
+
 /// The program whose log a text is.
 enum TextOf {
     Server,
@@ -193,6 +267,7 @@ fn kind_of_text(head: &[u8]) -> Option<TextOf> {
 }
 
 /// A log that says something here.
+#[derive(Debug)]
 enum Log {
     /// Of the machine-config-server's pod of this name.
     Server(String),
@@ -309,6 +384,55 @@ mod tests {
             Some("only the first 3 MiB of its log were read")
         );
         assert_eq!(cluster.logs.lines, (3 << 20) / line.len() + 1);
+    }
+
+    /// Two logs without years wait for the objects, in bounded memory; of a broken one what came before the
+    /// break counts.
+    #[test]
+    fn logs_without_years_wait_in_bounded_memory() {
+        let line = b"I1231 09:00:00.000000       1 api.go:72] Launching server on :22623\n";
+        let mut cluster = Cluster::new(Purpose::Nodes, Moment(1_800_000_000), false);
+        let path = Path::new("machine-config-server-1.log");
+        let endless = || Endless(line, 0);
+        cluster.add_start(path, &mut endless(), 1 << 20).unwrap();
+        cluster.undated_logs[0].1 = vec![0; (MAX_UNDATED - (2 << 20)) as usize];
+        for name in ["machine-config-server-2.log", "machine-config-server-3.log"] {
+            cluster
+                .add_start(Path::new(name), &mut endless(), 3 << 20)
+                .unwrap();
+        }
+        cluster.undated_logs.remove(0);
+        let pod = "g/namespaces/n/pods/machine-config-server-4/logs/current.log";
+        for path in [pod, &pod.replace("-4", "-5")] {
+            let mut log = line.chain(Broken(path == pod));
+            let added = cluster.add_start(Path::new(path), &mut log, 3 << 20);
+            assert_eq!(added.is_err(), path == pod);
+        }
+        cluster.newest = Moment::parse("2021-01-01T01:00:00Z");
+        cluster.add_undated_logs();
+        let at = Moment::parse("2020-12-31T09:00:00Z");
+        let cut = |mib| Some(format!("only the first {mib} MiB of its log were read"));
+        let found = cluster.logs.sources.iter();
+        let found = found.map(|log| (log.first, log.cut.clone(), log.is_of_now));
+        let wanted = [
+            (at, cut(2), false),
+            (None, cut(0), false),
+            (at, None, false),
+            (at, None, true),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), wanted);
+    }
+
+    /// A log that breaks off, or ends.
+    struct Broken(bool);
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            match self.0 {
+                true => Err(io::ErrorKind::UnexpectedEof.into()),
+                false => Ok(0),
+            }
+        }
     }
 
     /// The same line again and again.

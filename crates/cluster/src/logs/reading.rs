@@ -27,7 +27,7 @@ const MAX_TOLD: usize = 10_000;
 
 impl ServerLogs {
     /// Adds the log of a server. `now` is a moment after the log's end, for years that lines do not
-    /// have: those that are taken by it are kept.
+    /// have.
     ///
     /// # Errors
     /// It cannot be read to its end. What came before stays added.
@@ -164,11 +164,7 @@ impl<'a> Reading<'a> {
     fn line(&mut self, bytes: &[u8]) {
         let line = String::from_utf8_lossy(bytes);
         let now = self.now;
-        let undated = &mut self.logs.undated;
-        let (at, message) = split(line.trim_end(), &mut |month, day| {
-            undated.insert((month, day));
-            year(now, month, day)
-        });
+        let (at, message) = split(line.trim_end(), &mut |month, day| year(now, month, day));
         if let Some(at) = at {
             let is_start = message.starts_with("Version: ") || message.starts_with("Launching ");
             if self.before.is_none() && !is_start {

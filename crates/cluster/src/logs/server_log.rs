@@ -101,8 +101,6 @@ pub struct ServerLogs {
     /// Lines that nobody knows, and the first of them.
     pub unknown: usize,
     pub unknown_sample: Option<String>,
-    /// Months and days of lines without a year, of the approvers' logs, too.
-    pub(crate) undated: BTreeSet<(u8, u8)>,
     /// Addresses that are not kept.
     pub peers_left_out: usize,
 }
