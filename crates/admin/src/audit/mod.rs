@@ -5,7 +5,7 @@
 //! person: all of that is pure. What no object says stays unknown. [`skewguard_cluster`]
 //! reads the objects.
 
-mod births;
+mod installed_from;
 mod operator;
 mod path;
 mod remedy;
@@ -20,10 +20,10 @@ pub use skewguard_cluster::kinds as cluster;
 pub(crate) use cluster::target::is_okd;
 pub(crate) use operator::operator_settings;
 pub(crate) use path::path;
-pub(crate) use results::birth::BirthAudit;
+pub(crate) use results::installed_from::InstalledFrom;
 pub(crate) use results::set::{KnownBy, SetAudit, SetException, SetKind};
 pub(crate) use results::{
-    AuditChanges, BootImageAudit, ClusterSkew, Oldest, OldestBirth, Origin, Provisioned, SetChange,
+    AuditChanges, BootImageAudit, ClusterSkew, Oldest, OldestNode, Origin, Provisioned, SetChange,
     Unread,
 };
 pub(crate) use skewguard_cluster::cluster::Cluster as Objects;
@@ -45,8 +45,9 @@ use rows::{missing, node_classes, sets, without_set};
 use skewguard_cluster::index::Index;
 use skewguard_cluster::moment::Moment;
 use std::collections::{BTreeMap, BTreeSet};
+use upkeep::candidate::parsed;
 use verdict::image_judge::Judge;
-use verdict::served::At;
+use verdict::served::NodeRelease;
 use verdict::valid;
 use verdict::verdicts::judge;
 use versions::image_versions::Lookup;
@@ -96,12 +97,12 @@ pub(crate) fn audit(
         keep_commands: keep_commands(&sets, objects),
         sets,
         oldest,
-        oldest_birth: skew::oldest_birth(lookup.versions()),
+        oldest_node: skew::oldest_node(lookup.versions()),
         cluster,
         managed_boot_images: managed.unwrap_or_default(),
-        births: births::births(&lookup, policy_input, update),
+        broken: installed_from::broken(&lookup, policy_input, update),
         update: update.map(str::to_owned),
-        joined: births::joined(&lookup),
+        joined: installed_from::joined(&lookup),
         provisioned: provisioned(&lookup.index, objects),
         now: objects.clock().map(Moment::text),
         unread,
@@ -184,8 +185,8 @@ fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question<'_>) -> Ro
             (set.known.clone()).filter(|known| known.claim.as_ref().is_none_or(is_borne_out));
         let makes_nodes = set.makes_nodes();
         let pool = set.image.pool.as_deref();
-        let now = At::now(set.kind, set.release.as_ref(), pool, lookup.objects);
-        let served = now.release.clone();
+        let now = NodeRelease::now(set.kind, set.release.as_ref(), pool, lookup.objects);
+        let served = parsed(now.release.as_deref());
         let at = now.asked(asked, lookup.objects);
         let of_set = at.release.clone();
         let set = upkeep::at_release(Set { served, at, ..set }, of_set.as_deref());

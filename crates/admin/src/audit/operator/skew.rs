@@ -6,7 +6,7 @@
 //! joined node was made from is named beside it.
 
 use crate::audit::operator::is_stream_9;
-use crate::audit::results::{ClusterSkew, Oldest, OldestBirth, some_of};
+use crate::audit::results::{ClusterSkew, Oldest, OldestNode, some_of};
 use crate::audit::upkeep::candidate::parsed;
 use crate::operator::{self, Operator};
 use crate::verdict::BootImageStatus;
@@ -62,12 +62,12 @@ pub(crate) fn oldest(users: Vec<User>) -> Option<(ImageVersion, Oldest)> {
 }
 
 /// The oldest of the versions that these joined nodes were made from.
-pub(crate) fn oldest_birth<'a>(
+pub(crate) fn oldest_node<'a>(
     nodes: impl Iterator<Item = (&'a str, Option<ImageVersion>)>,
-) -> Option<OldestBirth> {
+) -> Option<OldestNode> {
     let named = nodes.map(|(name, version)| (format!("Node {name}"), version));
     let (oldest, used_by, unknown) = oldest_of(named.collect())?;
-    Some(OldestBirth {
+    Some(OldestNode {
         boot_image: BootImageStatus::from(&oldest),
         used_by,
         unknown,

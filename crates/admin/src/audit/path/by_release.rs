@@ -1,9 +1,9 @@
 //! Steps of the way that are of no set (pure): what an update needs, and what it breaks.
 
 use super::Walk;
-use crate::audit::births::births;
+use crate::audit::installed_from::broken;
 use crate::audit::operator::value;
-use crate::audit::results::birth::BirthAudit;
+use crate::audit::results::installed_from::InstalledFrom;
 use crate::audit::results::path::{By, Event, Step, StepKind};
 use crate::audit::{BootImageAudit, is_okd};
 use crate::hops::{self, Gate};
@@ -132,49 +132,49 @@ impl Walk<'_> {
 
     /// Adds joined nodes that the update breaks.
     fn nodes(&mut self, hop: Release) {
-        let all = births(&self.lookup, self.policy, Some(&hop.to_string()));
-        for birth in all {
-            let pool = birth.pool.clone().unwrap_or_default();
-            let image = birth.boot_image.as_ref().map(|image| image.version.clone());
+        let all = broken(&self.lookup, self.policy, Some(&hop.to_string()));
+        for nodes in all {
+            let pool = nodes.pool.clone().unwrap_or_default();
+            let image = nodes.boot_image.as_ref().map(|image| image.version.clone());
             let key = (
                 "Node",
                 pool,
-                format!("{} {image:?} {:?}", birth.issue, birth.to_know),
+                format!("{} {image:?} {:?}", nodes.issue, nodes.to_know),
             );
-            if !self.done.insert((key, birth.to_know.is_some())) {
+            if !self.done.insert((key, nodes.to_know.is_some())) {
                 continue;
             }
-            match &birth.to_know {
-                Some(why) if birth.remedy.is_none() => self.path.not_compared.push(format!(
+            match &nodes.to_know {
+                Some(why) if nodes.remedy.is_none() => self.path.not_compared.push(format!(
                     "{} of {}: {why}",
-                    birth.issue,
-                    count(birth.count, "node")
+                    nodes.issue,
+                    count(nodes.count, "node")
                 )),
                 _ => {
                     let by = self.by(hop, Event::PoolRolls);
-                    self.path.steps.push(of_nodes(birth, by));
+                    self.path.steps.push(of_nodes(nodes, by));
                 }
             }
         }
     }
 }
 
-fn of_nodes(birth: BirthAudit, by: By) -> Step {
-    let because = match &birth.to_know {
-        Some(why) => format!("they may have {}: {}; {why}", birth.issue, birth.reason),
-        None => format!("{}: {}", birth.issue, birth.reason),
+fn of_nodes(nodes: InstalledFrom, by: By) -> Step {
+    let because = match &nodes.to_know {
+        Some(why) => format!("they may have {}: {}; {why}", nodes.issue, nodes.reason),
+        None => format!("{}: {}", nodes.issue, nodes.reason),
     };
     Step {
         kind: StepKind::Nodes,
-        subject: format!("nodes {}", birth.names()),
-        name: format!("{} ({})", count(birth.count, "node"), birth.names()),
+        subject: format!("nodes {}", nodes.names()),
+        name: format!("{} ({})", count(nodes.count, "node"), nodes.names()),
         by: Some(by),
         not_before: None,
         holds_to: None,
         effects: Vec::new(),
         because,
-        certain: birth.to_know.is_none(),
-        pool: birth.pool,
-        remedy: birth.remedy,
+        certain: nodes.to_know.is_none(),
+        pool: nodes.pool,
+        remedy: nodes.remedy,
     }
 }

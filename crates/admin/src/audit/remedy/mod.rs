@@ -96,7 +96,7 @@ const UPLOADED: &str = "the image has to be uploaded";
 /// up to date itself, that comes first, because it lasts. Where the policy refuses the cluster's own
 /// image, it is the policy that has to change.
 pub(crate) fn remedy(set: &Set, judge: Judge<'_>, own: &[&OwnImage], objects: &Objects) -> Remedy {
-    let served = parsed(set.served.as_deref());
+    let served = set.served;
     let asked = parsed(judge.release);
     let until = judge.until.or(asked);
     let choose = |to: Option<Release>| {

@@ -4,9 +4,9 @@
 //! An earlier audit is read as well. Only what audits are compared by is read, whichever release
 //! wrote it: a field that is absent has its default, and an unknown word stays as it is.
 
-pub(crate) mod birth;
 pub(crate) mod effect;
 pub(crate) mod fleet;
+pub(crate) mod installed_from;
 pub(crate) mod path;
 pub(crate) mod set;
 pub(crate) mod set_kind;
@@ -15,7 +15,7 @@ pub(crate) mod upkeep;
 use crate::finding::Subject;
 use crate::verdict::{BootImageStatus, PolicyStatus};
 use crate::version::{ImageVersion, OcpMinor};
-use birth::BirthAudit;
+use installed_from::InstalledFrom;
 use path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,8 +56,9 @@ pub(crate) struct BootImageAudit {
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) oldest: Option<Oldest>,
     /// The oldest image that a joined node was made from.
+    #[serde(rename = "oldestBirth")]
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
-    pub(crate) oldest_birth: Option<OldestBirth>,
+    pub(crate) oldest_node: Option<OldestNode>,
     /// The Machine Config Operator's own value for the oldest boot image; absent where the cluster does not
     /// say.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
@@ -76,8 +77,9 @@ pub(crate) struct BootImageAudit {
     pub(crate) update: Option<String>,
     /// Joined nodes whose update a known issue breaks, and those of which it cannot be told; by
     /// pool, the oldest image first.
+    #[serde(rename = "births")]
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) births: Vec<BirthAudit>,
+    pub(crate) broken: Vec<InstalledFrom>,
     /// All joined nodes by the image that they were installed from; absent where unknown.
     #[serde(skip)]
     pub(crate) joined: Vec<NodeCount>,
@@ -311,7 +313,7 @@ pub(crate) struct Oldest {
 /// The oldest image that a joined node was made from; the next nodes need not be made from it.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct OldestBirth {
+pub(crate) struct OldestNode {
     #[schemars(schema_with = "crate::schema::image")]
     pub(crate) boot_image: BootImageStatus,
     /// The nodes that were made from it: the first two, and how many more.

@@ -4,9 +4,10 @@ use crate::audit::cluster::image::Image;
 use crate::audit::results::set::{NodeCount, SetKind};
 use crate::audit::results::upkeep::{Rule, Upkeep};
 use crate::audit::rows::user_data::Stub;
-use crate::audit::verdict::served::At;
+use crate::audit::verdict::served::NodeRelease;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::platform::Platform;
+use crate::version::Release;
 use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -112,9 +113,9 @@ pub(crate) struct Set {
     /// A node pool's own release.
     pub(crate) release: Option<String>,
     /// The release that its pool serves now; absent where that is unknown.
-    pub(crate) served: Option<String>,
+    pub(crate) served: Option<Release>,
     /// The release at which its next node is judged.
-    pub(crate) at: At,
+    pub(crate) at: NodeRelease,
     /// Reason why it is unknown whether its next node is of that release or of the cluster's.
     pub(crate) release_open: Option<&'static str>,
     /// A node pool's platform, where no image is named.

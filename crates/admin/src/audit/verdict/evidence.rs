@@ -8,7 +8,7 @@ use crate::audit::rows::set::{RELEASE_IMAGE, Set};
 use crate::audit::upkeep::candidate::parsed;
 use crate::audit::verdict::horizon::later;
 use crate::audit::verdict::image_judge::{Judge, without_warnings};
-use crate::audit::verdict::served::At;
+use crate::audit::verdict::served::NodeRelease;
 use crate::audit::verdict::valid;
 use crate::audit::versions::estimate::estimate;
 use crate::audit::versions::known_version::KnownVersion;
@@ -51,7 +51,7 @@ pub(crate) fn left_open(verdict: Verdict, reason: Reason, message: String) -> Ve
 }
 
 /// Says why a verdict is open that another release would turn.
-pub(crate) fn explained(judged: Judged, at: &At) -> Judged {
+pub(crate) fn explained(judged: Judged, at: &NodeRelease) -> Judged {
     let is_open = judged.verdict.reason == Reason::TargetUnknown;
     let Some(config) = at.unread.as_ref().filter(|_| is_open) else {
         return judged;

@@ -7,7 +7,7 @@ use skewguard_cluster::cluster::Cluster as Objects;
 
 /// A release, and who says that it is the one of the next node.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct At {
+pub(crate) struct NodeRelease {
     /// Absent where it is unknown.
     pub(crate) release: Option<String>,
     pub(crate) by: ReleaseBy,
@@ -15,7 +15,7 @@ pub(crate) struct At {
     pub(crate) unread: Option<String>,
 }
 
-impl At {
+impl NodeRelease {
     /// The release that a set's pool serves now. The nodes of a NodePool are of its own release.
     pub(crate) fn now(
         kind: SetKind,

@@ -82,10 +82,10 @@ impl Counts {
         self.allowed += number(SetAudit::would_be_allowed);
         self.known_to_fail += number(|set| set.would_be_allowed() && !set.known_issues.is_empty());
         self.degraded += number(SetAudit::is_degraded);
-        let mut births = audit.births.iter();
-        let broken = births.find(|birth| birth.to_know.is_none());
+        let mut broken = audit.broken.iter();
+        let broken = broken.find(|nodes| nodes.to_know.is_none());
         self.broken_updates
-            .extend(broken.map(|birth| birth.release.clone()));
+            .extend(broken.map(|nodes| nodes.release.clone()));
         self.hidden += usize::from(cluster.is_incomplete());
         self.makers += usize::from(cluster.has_unknown_makers());
         self.unread += usize::from(!audit.unread.is_empty());

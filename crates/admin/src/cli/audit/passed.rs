@@ -25,7 +25,7 @@ pub(super) fn passed(audit: &BootImageAudit) -> Vec<String> {
     let joined = audit.joined.iter().filter(|nodes| nodes.version.is_some());
     let joined: usize = joined.map(|nodes| nodes.count).sum();
     let update = audit.update.as_ref();
-    let update = update.filter(|_| audit.births.is_empty() && joined > 0);
+    let update = update.filter(|_| audit.broken.is_empty() && joined > 0);
     let update = update.map(|update| {
         let nodes = count(joined, "joined node");
         format!("known issues of the update to {update}: {nodes} of a known image have none")

@@ -92,7 +92,7 @@ fn of_audit(audit: &BootImageAudit, oc: &str) -> Value {
         "by_hand": rows(by_hand),
         "keep": keep_commands(audit),
         "oldest": oldest.map(|oldest| with(json!(oldest), json!({
-            "says": in_use(oldest, audit.oldest_birth.as_ref()),
+            "says": in_use(oldest, audit.oldest_node.as_ref()),
             "above_command": above_command(audit.cluster.as_ref()),
         }))),
     })

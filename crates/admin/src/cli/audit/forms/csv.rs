@@ -3,7 +3,7 @@
 use super::facts::{cluster_doubts, known_issues};
 use super::page::with;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::{BirthAudit, SetAudit, SetException};
+use crate::audit::{InstalledFrom, SetAudit, SetException};
 use crate::cli::Failure;
 use crate::cli::audit::word::Word;
 use crate::verdict::BootImageStatus;
@@ -79,9 +79,9 @@ fn rows(cluster: &ClusterAudit) -> Vec<Value> {
     let doubt = |doubt| json!({ "verdict": Word::Unknown.lower(), "message": doubt });
     let audit = cluster.audit.iter();
     let sets = audit.clone().flat_map(|audit| &audit.sets).map(of_set);
-    let births = audit.flat_map(|audit| &audit.births).map(of_birth);
+    let broken = audit.flat_map(|audit| &audit.broken).map(of_installed);
     let origin = cluster.audit.as_ref().map(|audit| &audit.origin);
-    let all = doubts.into_iter().map(doubt).chain(sets).chain(births);
+    let all = doubts.into_iter().map(doubt).chain(sets).chain(broken);
     let of_cluster = json!({
         "cluster": cluster.context,
         "release": origin.map(|origin| &origin.release),
@@ -105,22 +105,22 @@ fn of_set(set: &SetAudit) -> Value {
 }
 
 /// Of kind Node, with the names of the nodes as one.
-fn of_birth(birth: &BirthAudit) -> Value {
-    let (verdict, says) = match &birth.to_know {
+fn of_installed(nodes: &InstalledFrom) -> Value {
+    let (verdict, says) = match &nodes.to_know {
         Some(why) => ("may break", why),
-        None => ("breaks", &birth.reason),
+        None => ("breaks", &nodes.reason),
     };
     let row = json!({
         "verdict": verdict,
         "kind": "Node",
-        "name": birth.nodes.join(" "),
-        "pool": birth.pool,
-        "nodes": birth.count,
-        "reason": birth.issue,
-        "message": format!("at the update to {}: {says}", birth.release),
-        "remedy": birth.remedy,
+        "name": nodes.nodes.join(" "),
+        "pool": nodes.pool,
+        "nodes": nodes.count,
+        "reason": nodes.issue,
+        "message": format!("at the update to {}: {says}", nodes.release),
+        "remedy": nodes.remedy,
     });
-    with(row, of_image(birth.boot_image.as_ref()))
+    with(row, of_image(nodes.boot_image.as_ref()))
 }
 
 fn of_image(image: Option<&BootImageStatus>) -> Value {

@@ -4,7 +4,7 @@ use crate::audit::results::fleet::ClusterAudit;
 use crate::audit::results::set::{ReleaseBy, SetIssue};
 use crate::audit::results::{Summary, some_of};
 use crate::audit::{
-    BootImageAudit, ClusterSkew, Oldest, OldestBirth, Provisioned, SetAudit, SetException,
+    BootImageAudit, ClusterSkew, Oldest, OldestNode, Provisioned, SetAudit, SetException,
 };
 use crate::cli::audit::word::{Word, form};
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
@@ -72,7 +72,7 @@ fn policy(audit: &BootImageAudit) -> String {
 }
 
 /// The title of joined nodes that the update breaks, and those that it may break.
-pub(in crate::cli::audit) const BIRTHS: &str = "Joined nodes that the update breaks";
+pub(in crate::cli::audit) const BROKEN: &str = "Joined nodes that the update breaks";
 
 /// The names of sets, by what is true of them: what is only true of excepted sets comes last.
 pub(in crate::cli::audit) type Named<'a, K> = Vec<(K, Vec<&'a SetAudit>)>;
@@ -413,22 +413,22 @@ const UNTIL_THEN: &str = "Give these sets a newer image. To tell the Machine Con
      and blocks updates of the cluster where the image is below the operator's own minimum:";
 
 /// The oldest boot image that sets make nodes from, and beside it that of joined nodes, in words.
-pub(in crate::cli::audit) fn in_use(oldest: &Oldest, birth: Option<&OldestBirth>) -> String {
+pub(in crate::cli::audit) fn in_use(oldest: &Oldest, nodes: Option<&OldestNode>) -> String {
     let unknown = match oldest.unknown {
         0 => String::new(),
         1 => " The image of 1 more set is unknown, and may be older.".to_owned(),
         more => format!(" The images of {more} more sets are unknown, and may be older."),
     };
-    let birth = birth.filter(|birth| birth.boot_image != oldest.boot_image);
-    let birth = birth.map_or_else(String::new, |birth| {
+    let nodes = nodes.filter(|nodes| nodes.boot_image != oldest.boot_image);
+    let nodes = nodes.map_or_else(String::new, |nodes| {
         format!(
             " The oldest that a joined node was made from: {}, by {}.",
-            shown(&birth.boot_image),
-            birth.used_by
+            shown(&nodes.boot_image),
+            nodes.used_by
         )
     });
     format!(
-        "Oldest boot image that sets make nodes from: {}, by {}.{unknown}{birth}",
+        "Oldest boot image that sets make nodes from: {}, by {}.{unknown}{nodes}",
         shown(&oldest.boot_image),
         oldest.used_by
     )

@@ -2,7 +2,7 @@
 
 use super::facts::{FactKind, facts, known_issues};
 use crate::audit::results::fleet::FleetAudit;
-use crate::audit::{BirthAudit, BootImageAudit, SetAudit};
+use crate::audit::{BootImageAudit, InstalledFrom, SetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::later::Later;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
@@ -77,18 +77,18 @@ fn fill(
         }
         suite.add_test_case(case);
     }
-    for birth in &audit.births {
+    for nodes in &audit.broken {
         let class = format!("{class}update");
-        suite.add_test_case(case(&class, &birth.title(), updated(birth)));
+        suite.add_test_case(case(&class, &nodes.title(), updated(nodes)));
     }
 }
 
-/// A test of an update. What may break is no failure: nodes without a label are of unknown birth.
-fn updated(birth: &BirthAudit) -> TestCaseStatus {
-    let says = birth.says();
-    if birth.to_know.is_none() {
-        let message = format!("{}: {}", birth.issue, birth.reason);
-        return failed(NonSuccessKind::Failure, &birth.issue, &message, &says);
+/// A test of an update. What may break is no failure: of a node without a label it is unknown.
+fn updated(nodes: &InstalledFrom) -> TestCaseStatus {
+    let says = nodes.says();
+    if nodes.to_know.is_none() {
+        let message = format!("{}: {}", nodes.issue, nodes.reason);
+        return failed(NonSuccessKind::Failure, &nodes.issue, &message, &says);
     }
     let mut status = TestCaseStatus::skipped();
     status.set_message(says);

@@ -48,7 +48,7 @@ fn bounded(page: &Page<'_>, most_rows: usize, most: usize) -> Result<String, Err
         "more": counts(hidden),
         "allowed": allowed.len(),
         "to_do": page.of_all(|audit| &audit.to_do),
-        "births": page.of_all(|audit| &audit.births),
+        "broken": page.of_all(|audit| &audit.broken),
         "waiting": page.of_all(|audit| &audit.waiting.by_set),
         "doubts": doubts(page),
         "paths": page.of_all(|audit| audit.audit.path.as_ref().map(path::markdown)),

@@ -4,11 +4,11 @@
 use super::chart::bars;
 use super::commands::keep_commands;
 use super::facts::{
-    BIRTHS, CLUSTER_COLUMNS, FactKind, above_command, cluster_cells, cluster_notes, cluster_word,
+    BROKEN, CLUSTER_COLUMNS, FactKind, above_command, cluster_cells, cluster_notes, cluster_word,
     facts, head, in_use, lookup_helps, names, operator_says, place, remedies, wait, waiting,
 };
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::{BirthAudit, BootImageAudit, Oldest, SetAudit, Unread};
+use crate::audit::{BootImageAudit, InstalledFrom, Oldest, SetAudit, Unread};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::later::Later;
 use crate::cli::audit::next::NextStep;
@@ -25,7 +25,7 @@ pub(super) struct Page<'a> {
     pub(super) conclusion: ConclusionPage<'a>,
     pub(super) columns: [&'static str; 7],
     pub(super) clusters: Vec<ClusterPage<'a>>,
-    pub(super) births_title: &'static str,
+    pub(super) broken_title: &'static str,
 }
 
 /// The row of a cluster beside others, and its audit.
@@ -45,7 +45,7 @@ pub(super) struct AuditPage<'a> {
     bars: Vec<Value>,
     pub(super) to_do: Vec<ToDo<'a>>,
     pub(super) sets: Vec<SetRow<'a>>,
-    pub(super) births: Vec<BirthRow<'a>>,
+    pub(super) broken: Vec<BrokenRow<'a>>,
     pub(super) keep: Vec<(String, &'a str)>,
     pub(super) waiting: Waiting,
     pub(super) doubts: Vec<(Doubt, String)>,
@@ -94,11 +94,11 @@ pub(super) struct SetRow<'a> {
 
 /// Joined nodes that the update breaks.
 #[derive(Serialize)]
-pub(super) struct BirthRow<'a> {
+pub(super) struct BrokenRow<'a> {
     pub(super) says: String,
     names: String,
     boot_image: Option<Value>,
-    birth: &'a BirthAudit,
+    nodes: &'a InstalledFrom,
 }
 
 /// Machines that have not become nodes.
@@ -139,7 +139,7 @@ impl<'a> Page<'a> {
             clusters: clusters
                 .map(|(cluster, own)| ClusterPage::of(cluster, own.as_ref()))
                 .collect(),
-            births_title: BIRTHS,
+            broken_title: BROKEN,
         }
     }
 
@@ -178,7 +178,7 @@ impl<'a> ClusterPage<'a> {
 impl<'a> AuditPage<'a> {
     fn of(audit: &'a BootImageAudit, conclusion: &'a Conclusion) -> Self {
         let oldest = audit.oldest.as_ref().map(|oldest| OldestPage {
-            says: in_use(oldest, audit.oldest_birth.as_ref()),
+            says: in_use(oldest, audit.oldest_node.as_ref()),
             operator: operator_says(audit),
             above_command: above_command(audit.cluster.as_ref()),
             oldest,
@@ -189,7 +189,7 @@ impl<'a> AuditPage<'a> {
             bars: bars(audit),
             to_do: to_do(audit),
             sets: audit.sets.iter().map(SetRow::of).collect(),
-            births: audit.births.iter().map(BirthRow::of).collect(),
+            broken: audit.broken.iter().map(BrokenRow::of).collect(),
             keep: keep_commands(audit),
             waiting: Waiting {
                 says: wait(audit),
@@ -293,13 +293,13 @@ impl<'a> SetRow<'a> {
     }
 }
 
-impl<'a> BirthRow<'a> {
-    fn of(birth: &'a BirthAudit) -> Self {
+impl<'a> BrokenRow<'a> {
+    fn of(nodes: &'a InstalledFrom) -> Self {
         Self {
-            says: birth.says(),
-            names: birth.names(),
-            boot_image: birth.boot_image.as_ref().map(image),
-            birth,
+            says: nodes.says(),
+            names: nodes.names(),
+            boot_image: nodes.boot_image.as_ref().map(image),
+            nodes,
         }
     }
 }

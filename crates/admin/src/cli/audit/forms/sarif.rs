@@ -2,7 +2,7 @@
 
 use super::facts::{FactKind, facts, head, is_said};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::audit::{BirthAudit, SetAudit};
+use crate::audit::{InstalledFrom, SetAudit};
 use crate::cli::audit::audit_request::{AuditRequest, release_of};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
 use crate::cli::audit::places::{Place, Places};
@@ -65,11 +65,11 @@ fn run(
     let asked = own.map(|own| &own.asked);
     let sets = sets.map(|set| of_set(set, asked, places.place(set)));
     let sets: Vec<(&str, Value)> = sets.collect();
-    let births = audit.clone().flat_map(|audit| &audit.births);
-    let births: Vec<(&str, Value)> = births.map(of_birth).collect();
+    let broken = audit.clone().flat_map(|audit| &audit.broken);
+    let broken: Vec<(&str, Value)> = broken.map(of_installed).collect();
     let mut rules: BTreeMap<&str, Value> = BTreeMap::new();
     let mut results = Vec::new();
-    for (rule, result) in sets.into_iter().chain(births) {
+    for (rule, result) in sets.into_iter().chain(broken) {
         rules.entry(rule).or_insert_with(|| {
             json!({ "id": rule, "shortDescription": { "text": rule }, "helpUri": crate::docs!("audit.md") })
         });
@@ -171,15 +171,15 @@ fn with(mut object: Value, name: &str, field: Option<Value>) -> Value {
 }
 
 /// Joined nodes are in no file.
-fn of_birth(birth: &BirthAudit) -> (&str, Value) {
-    let level = if birth.to_know.is_none() {
+fn of_installed(nodes: &InstalledFrom) -> (&str, Value) {
+    let level = if nodes.to_know.is_none() {
         "warning"
     } else {
         "note"
     };
     let result =
-        json!({ "ruleId": birth.issue, "level": level, "message": { "text": birth.says() } });
-    (&birth.issue, result)
+        json!({ "ruleId": nodes.issue, "level": level, "message": { "text": nodes.says() } });
+    (&nodes.issue, result)
 }
 
 /// A path as a URI: GitHub wants it relative to the repository.

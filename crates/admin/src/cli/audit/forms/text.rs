@@ -1,7 +1,7 @@
 //! The audit for a person: the conclusion, then a row for each set, or all that is
 //! known of each (pure).
 
-use super::facts::{BIRTHS, FactKind, namespace};
+use super::facts::{BROKEN, FactKind, namespace};
 use super::page::{AuditPage, ConclusionPage, Doubt, Page, SetRow, ToDo};
 use super::path;
 use crate::audit::SetAudit;
@@ -104,11 +104,11 @@ fn cluster(page: &AuditPage<'_>, detail: Detail, terminal: Terminal) -> Vec<Bloc
             blocks.push(unread);
         }
     }
-    let births = page.births.iter().map(|birth| birth.says.clone()).collect();
+    let broken = page.broken.iter().map(|nodes| nodes.says.clone()).collect();
     let warnings = page.doubts(Doubt::Warning).into_iter();
     let warnings = warnings.map(|text| format!("warning: {text}")).collect();
     blocks.extend([
-        list(BIRTHS, "nodes that the update breaks", births),
+        list(BROKEN, "nodes that the update breaks", broken),
         waiting(terminal, page, detail),
         doubts("differences", Doubt::Difference),
         list("", "warnings", warnings),

@@ -8,7 +8,7 @@ use skewguard_cluster::names::{count, first_of};
 /// Joined nodes of one pool and one boot image that a known issue hits at their update.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct BirthAudit {
+pub(crate) struct InstalledFrom {
     /// The release of the update.
     pub(crate) release: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub(crate) struct BirthAudit {
     pub(crate) nodes: Vec<String>,
 }
 
-impl BirthAudit {
+impl InstalledFrom {
     /// The first of its nodes, and how many more.
     pub(crate) fn names(&self) -> String {
         first_of(self.nodes.iter().map(String::as_str), 2, self.count)

@@ -1,17 +1,17 @@
-//! Joined nodes with a known issue that breaks their update, by what they were born with (pure).
+//! Joined nodes with a known issue that breaks their update, by the image that they were installed from (pure).
 
 use crate::audit::cluster::image::Image as Spec;
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::node::Node;
 use crate::audit::cluster::target::meant_release;
-use crate::audit::results::birth::BirthAudit;
 use crate::audit::results::by_release;
+use crate::audit::results::installed_from::InstalledFrom;
 use crate::audit::results::set::NodeCount;
 use crate::audit::verdict::cpu;
 use crate::audit::verdict::issues;
 use crate::audit::versions::image_versions::Lookup;
 use crate::policy::KnownIssue;
-use crate::verdict::Machine as BornWith;
+use crate::verdict::Machine as Facts;
 use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
 use crate::version::{ImageVersion, OcpMinor};
 use skewguard_cluster::cluster::Cluster as Objects;
@@ -37,11 +37,11 @@ struct Key<'a> {
 
 /// The nodes whose update to `release` an issue breaks, and those of which it cannot be told: by
 /// pool, the oldest image first. Empty where no update is known.
-pub(crate) fn births(
+pub(crate) fn broken(
     lookup: &Lookup<'_>,
     policy: &PolicyInput,
     release: Option<&str>,
-) -> Vec<BirthAudit> {
+) -> Vec<InstalledFrom> {
     let Some(release) = release else {
         return Vec::new();
     };
@@ -56,7 +56,7 @@ pub(crate) fn births(
     let mut rows: BTreeMap<Key<'_>, Vec<&Node>> = BTreeMap::new();
     let sets = Sets::new(lookup);
     for node in &objects.nodes {
-        let image = sets.birth_of(node);
+        let image = sets.image_of(node);
         let spec = sets.spec_of(node);
         let machine = machine(objects, node, spec.as_ref());
         let judge = |version: Option<&ImageVersion>| {
@@ -93,11 +93,11 @@ pub(crate) fn births(
 }
 
 /// Facts of a node's machine, by the node, the spec that it was made from, and its pool.
-fn machine(objects: &Objects, node: &Node, spec: Option<&Spec>) -> BornWith {
+fn machine(objects: &Objects, node: &Node, spec: Option<&Spec>) -> Facts {
     let own = node.machine();
     let pool = node.pool.as_deref().filter(|_| node.node_pool.is_none());
     let fips = pool.and_then(|pool| objects.fips.of(pool));
-    BornWith {
+    Facts {
         secure_boot: own.secure_boot.or(spec.and_then(|spec| spec.secure_boot)),
         fips: fips.or(own.fips),
         ..own
@@ -107,7 +107,7 @@ fn machine(objects: &Objects, node: &Node, spec: Option<&Spec>) -> BornWith {
 /// All joined nodes by the image that they were installed from.
 pub(crate) fn joined(lookup: &Lookup<'_>) -> Vec<NodeCount> {
     let sets = Sets::new(lookup);
-    let image = |node| match sets.birth_of(node) {
+    let image = |node| match sets.image_of(node) {
         Image::Own(version) => Some(version.text),
         Image::First(_) | Image::Unknown => None,
     };
@@ -201,7 +201,7 @@ impl<'a> Sets<'a> {
         Some(objects.image_of(&machine.metadata, &machine.source))
     }
 
-    fn birth_of(&self, node: &Node) -> Image {
+    fn image_of(&self, node: &Node) -> Image {
         let objects = self.lookup.objects;
         if let Some((version, _)) = objects.version_of(node) {
             return Image::Own(version);
@@ -236,10 +236,10 @@ fn row(
     issues: &[KnownIssue],
     policy: &PolicyInput,
     release: &str,
-) -> Option<BirthAudit> {
+) -> Option<InstalledFrom> {
     let issue = issues.get(key.issue)?;
     nodes.sort_by_key(|node| node.age());
-    Some(BirthAudit {
+    Some(InstalledFrom {
         release: release.to_owned(),
         pool: key.pool.map(str::to_owned),
         boot_image: key.version.as_ref().map(BootImageStatus::from),
