@@ -4,7 +4,7 @@ use skewguard_cluster::trouble::{Help, Trouble};
 use skewguard_cluster::unread::Unread;
 
 /// The whole of it, for a person.
-pub fn said(Trouble { what, help }: Trouble) -> String {
+pub fn full_text(Trouble { what, help }: Trouble) -> String {
     what + &help.map_or_else(String::new, words)
 }
 

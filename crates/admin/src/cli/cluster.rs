@@ -2,7 +2,7 @@
 
 use crate::audit::{Objects, Origin, Unread};
 use crate::cli::{Failure, Io, runtime};
-use crate::trouble::said;
+use crate::trouble::full_text;
 use skewguard_cluster::connect::fetch::{FetchProgress, fetch};
 use skewguard_cluster::connect::login::{Environment, Login, LoginRequest};
 use skewguard_cluster::connect::{kubeconfigs, live};
@@ -43,7 +43,7 @@ pub(super) fn read(
 ) -> Result<(Vec<Unread>, Origin), Failure> {
     let runtime = runtime()?;
     let login = runtime.block_on(kubeconfigs::load(asked, environment()));
-    let login = login.map_err(said)?;
+    let login = login.map_err(full_text)?;
     if asked.insecure {
         io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
     }
@@ -73,7 +73,7 @@ pub(super) async fn fetched(
     objects: &mut Objects,
     watch: &mut dyn FnMut(FetchProgress<'_>),
 ) -> Result<(Vec<Unread>, Origin), String> {
-    let server = login.connect(request_timeout).await.map_err(said)?;
+    let server = login.connect(request_timeout).await.map_err(full_text)?;
     let url = login.server();
     let kinds = match scope {
         Scope::Kinds(kinds) => Some(kinds),
@@ -82,7 +82,7 @@ pub(super) async fn fetched(
     let unread = fetch(&server, objects, kinds, watch).await;
     let mut unread = unread.map_err(|error| {
         let ways = login.by_way_of.iter().map(|way| format!("; {way}"));
-        format!("{url}: {}{}", said(error), ways.collect::<String>())
+        format!("{url}: {}{}", full_text(error), ways.collect::<String>())
     })?;
     if let Scope::Nodes(now, names) = scope {
         unread.extend(live::fetch(&server, objects, (now, names), watch).await);

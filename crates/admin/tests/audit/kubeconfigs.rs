@@ -4,7 +4,7 @@ use crate::support::apiserver::{ADMIN_TOKEN, ADMIN_USER, ApiServer, Options};
 use kube_client::Config;
 use secrecy::ExposeSecret;
 use skewguard_admin::cli::Exit;
-use skewguard_admin::trouble::said;
+use skewguard_admin::trouble::full_text;
 use skewguard_cluster::connect::kubeconfigs;
 use skewguard_cluster::connect::login::{Environment, Login, LoginRequest};
 use std::ffi::OsString;
@@ -44,7 +44,7 @@ pub(crate) fn log_in(asked: LoginRequest<'_>, variables: &[(&str, &str)]) -> Res
 pub(crate) fn load_now(asked: LoginRequest<'_>, around: Environment<'_>) -> Result<Login, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let login = runtime.unwrap().block_on(kubeconfigs::load(asked, around));
-    login.map_err(said)
+    login.map_err(full_text)
 }
 
 fn load(

@@ -322,7 +322,7 @@ impl<'a> ListReader<'a> {
     }
 
     async fn discovered(&mut self, path: &str) -> Result<Value, FetchError> {
-        serde_json::from_slice(&self.get(path).await?).map_err(said)
+        serde_json::from_slice(&self.get(path).await?).map_err(other)
     }
 
     /// Machines and templates of whatever providers are installed.
@@ -425,7 +425,7 @@ impl<'a> ListReader<'a> {
     }
 
     fn add(&mut self, body: &[u8], of: (&str, &str)) -> Result<String, FetchError> {
-        let body = std::str::from_utf8(body).map_err(said)?;
+        let body = std::str::from_utf8(body).map_err(other)?;
         let added = add_page(self.objects, body, Some(of));
         added.map_err(|trouble| FetchError::Failed(trouble.printable()))
     }
@@ -500,7 +500,7 @@ impl<'a> ListReader<'a> {
     }
 }
 
-fn said(error: impl Display) -> FetchError {
+fn other(error: impl Display) -> FetchError {
     FetchError::Failed(printable(&error.to_string()).into())
 }
 

@@ -1,6 +1,6 @@
 //! Kubeconfigs: which files there are, and what they say together.
 
-use super::login::{Environment, Login, LoginRequest, in_pod, log_in, said};
+use super::login::{Environment, Login, LoginRequest, in_pod, log_in, trouble_with};
 use crate::file::{cause, name as name_of};
 use crate::text::printable;
 use crate::trouble::{Help, Trouble};
@@ -150,7 +150,7 @@ impl Kubeconfigs {
                 KubeconfigError::CurrentContextNotSet,
                 KubeconfigError::LoadContext,
             );
-            return Err(said(&why).of(&self.name));
+            return Err(trouble_with(&why).of(&self.name));
         }
         let (cluster, user) = self.place(context.as_deref().unwrap_or_default());
         // What is of other contexts is not copied for each.
@@ -202,7 +202,9 @@ fn read_all(files: &[PathBuf], may_miss: bool) -> Result<Option<Kubeconfig>, Tro
         };
         merged = Some(match merged {
             None => read,
-            Some(merged) => merged.merge(read).map_err(|error| of_file(said(&error)))?,
+            Some(merged) => merged
+                .merge(read)
+                .map_err(|error| of_file(trouble_with(&error)))?,
         });
     }
     Ok(merged)
@@ -231,7 +233,7 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, Trouble> {
         if size.map_err(|_| "is not UTF-8".to_owned())? as u64 > MAX_BYTES {
             return Err(too_large());
         }
-        let read = Kubeconfig::from_yaml(&text).map_err(|error| said(&error))?;
+        let read = Kubeconfig::from_yaml(&text).map_err(|error| trouble_with(&error))?;
         return is_kubeconfig(read).map(Some);
     };
     if about.len() > MAX_BYTES {
@@ -239,7 +241,7 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, Trouble> {
     }
     let absolute = std::path::absolute(file).map_err(|error| cause(&error))?;
     // Paths in it are relative to it.
-    let read = Kubeconfig::read_from(absolute).map_err(|error| said(&error))?;
+    let read = Kubeconfig::read_from(absolute).map_err(|error| trouble_with(&error))?;
     is_kubeconfig(read).map(Some)
 }
 

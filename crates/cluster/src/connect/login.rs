@@ -93,7 +93,7 @@ pub async fn log_in(
     check_user(found, &user, asked.is_one_of_many).map_err(of_all)?;
     let mut config = Config::from_custom_kubeconfig(own, &KubeConfigOptions::default())
         .await
-        .map_err(|error| of_all(said(&error)))?;
+        .map_err(|error| of_all(trouble_with(&error)))?;
     // kube compares NO_PROXY with the proxy's own name.
     config.proxy_url = None;
     if let Some((url, said_by)) = &proxy {
@@ -351,7 +351,7 @@ fn check_program(exec: &mut ExecConfig, is_one_of_many: bool) -> Result<(), Trou
 }
 
 /// The trouble with a kubeconfig. What the parser says may quote it, tokens included.
-pub fn said(error: &KubeconfigError) -> Trouble {
+pub fn trouble_with(error: &KubeconfigError) -> Trouble {
     let what = match error {
         KubeconfigError::Parse(error) => match error.location() {
             Some(at) => format!(

@@ -38,11 +38,13 @@ pub fn is_in_path(path: &str) -> bool {
     };
     named.any(is_named)
         || path.contains("/core/nodes/")
-        || path.contains("/karpenter.")
         || path.contains(INFRASTRUCTURE)
         || MAKERS
             .iter()
-            .any(|group| path.contains(&format!("/{group}/")))
+            .any(|(group, _)| match group.strip_suffix('*') {
+                Some(begin) => !begin.is_empty() && path.contains(&format!("/{begin}")),
+                None => path.contains(&format!("/{group}/")),
+            })
 }
 
 /// Tells whether objects of a kind of this name are read, whatever their group is.

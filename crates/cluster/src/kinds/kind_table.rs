@@ -59,16 +59,27 @@ pub fn is_name_of_set(kind: &str) -> bool {
     KINDS.iter().any(|row| row.is_set && row.kind == kind)
 }
 
-/// Tells whether a kind that is not understood may make nodes, by its group: one of [`MAKERS`], or
-/// one of a provider of Karpenter's (`karpenter.azure.com`). A MachineSet may, whatever its group is.
-pub fn is_unknown_maker(group: &str, kind: &str) -> bool {
-    let is_maker = MAKERS.contains(&group) || group.starts_with("karpenter.");
-    let is_maker = is_maker || matches!(kind, "MachineSet" | "ControlPlaneMachineSet");
-    is_maker && row(group, kind).is_none()
-}
+/// Groups and kinds of what makes nodes; a star ends the beginning of a name. A kind of theirs that is not
+/// understood is named. Karpenter's providers have groups of their own (`karpenter.azure.com`).
+pub const MAKERS: [(&str, &str); 7] = [
+    (MACHINE_API, "*"),
+    (CLUSTER_API, "*"),
+    (HYPERSHIFT, "*"),
+    (METAL, "*"),
+    ("karpenter.*", "*"),
+    ("*", "MachineSet"),
+    ("*", "ControlPlaneMachineSet"),
+];
 
-/// The API groups that make nodes. A kind of theirs that is not understood is named.
-pub const MAKERS: [&str; 4] = [MACHINE_API, CLUSTER_API, HYPERSHIFT, METAL];
+/// Tells whether a kind that is not understood may make nodes.
+pub fn is_unknown_maker(group: &str, kind: &str) -> bool {
+    let fits = |row: &str, own: &str| match row.strip_suffix('*') {
+        Some(begin) => own.starts_with(begin),
+        None => own == row,
+    };
+    let mut makers = MAKERS.iter();
+    makers.any(|(of, named)| fits(of, group) && fits(named, kind)) && row(group, kind).is_none()
+}
 
 /// A resource that could not be gathered, by its `Status`; `None` where that says nothing of a failure.
 pub fn unread(status: &Value) -> Option<Unread> {

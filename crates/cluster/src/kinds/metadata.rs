@@ -72,11 +72,11 @@ impl ObjectMeta {
     }
 
     pub fn label(&self, name: &str) -> Option<String> {
-        said(&self.labels, name)
+        text_of(&self.labels, name)
     }
 
     pub fn annotation(&self, name: &str) -> Option<String> {
-        said(&self.annotations, name).map(|text| without_secrets(&text))
+        text_of(&self.annotations, name).map(|text| without_secrets(&text))
     }
 }
 
@@ -86,7 +86,7 @@ impl Reference {
     }
 }
 
-fn said(all: &BTreeMap<String, String>, name: &str) -> Option<String> {
+fn text_of(all: &BTreeMap<String, String>, name: &str) -> Option<String> {
     all.get(name).filter(|text| !text.is_empty()).cloned()
 }
 

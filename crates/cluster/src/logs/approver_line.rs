@@ -14,7 +14,7 @@ pub fn refusal(line: &str) -> Option<(&str, String)> {
     if let Some(rest) = message.strip_prefix("CSR ")
         && let Some((name, why)) = rest.split_once(" not authorized: ")
     {
-        return is_name(name).then(|| (name, said(why)));
+        return is_name(name).then(|| (name, words(why)));
     }
     // 4.9 to 4.12 name the Node in the place of the request.
     if let Some(rest) = message.strip_prefix("&ObjectReference{")
@@ -26,7 +26,7 @@ pub fn refusal(line: &str) -> Option<(&str, String)> {
         return is_name(node).then(|| {
             (
                 node,
-                said("its Machine already has node ref, cannot approve"),
+                words("its Machine already has node ref, cannot approve"),
             )
         });
     }
@@ -34,12 +34,14 @@ pub fn refusal(line: &str) -> Option<(&str, String)> {
     if !is_name(name) || !WHY.iter().any(|known| why.contains(known)) {
         return None;
     }
-    Some((name, said(why)))
+    Some((name, words(why)))
 }
 
 /// The words of a line that is about all requests: up to 4.7 it names none, later the one that it looked at.
 pub fn refusal_of_all(message: &str) -> Option<String> {
-    message.starts_with("Pending CSRs: ").then(|| said(message))
+    message
+        .starts_with("Pending CSRs: ")
+        .then(|| words(message))
 }
 
 /// Parts of the lines that give a reason.
@@ -64,7 +66,7 @@ const WHY: [&str; 17] = [
     "Failed to parse csr",
 ];
 
-fn said(why: &str) -> String {
+fn words(why: &str) -> String {
     printable_up_to(&without_secrets(why), 200)
 }
 

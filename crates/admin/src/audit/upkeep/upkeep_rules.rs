@@ -316,15 +316,15 @@ fn vsphere(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
             Rule::VSphereFailureDomain,
             format!(
                 "its workspace (server {}, datacenter {}, datastore {}, resource pool {}) is in no failure domain of Infrastructure cluster",
-                said(&workspace.server),
-                said(&workspace.datacenter),
-                said(&workspace.datastore),
-                said(&workspace.resource_pool)
+                or_not_named(&workspace.server),
+                or_not_named(&workspace.datacenter),
+                or_not_named(&workspace.datastore),
+                or_not_named(&workspace.resource_pool)
             ),
         )
     })
 }
 
-fn said(text: &str) -> &str {
+fn or_not_named(text: &str) -> &str {
     if text.is_empty() { "not named" } else { text }
 }

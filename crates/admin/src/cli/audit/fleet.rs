@@ -7,7 +7,7 @@ use crate::cli::cluster::{ProgressLine, Scope, environment, fetched};
 use crate::cli::runtime;
 use crate::clock;
 use crate::text::printable;
-use crate::trouble::said;
+use crate::trouble::full_text;
 use skewguard_cluster::connect::fetch::FetchProgress;
 use skewguard_cluster::connect::kubeconfigs::Kubeconfigs;
 use skewguard_cluster::connect::login::LoginRequest;
@@ -26,14 +26,15 @@ pub(super) fn contexts(args: &Args) -> Result<Option<Contexts>, Failure> {
     if !args.all_contexts && args.context.len() < 2 {
         return Ok(None);
     }
-    let kubeconfigs = Kubeconfigs::read(args.kubeconfig.as_deref(), environment()).map_err(said)?;
+    let kubeconfigs =
+        Kubeconfigs::read(args.kubeconfig.as_deref(), environment()).map_err(full_text)?;
     let names = if args.all_contexts {
         kubeconfigs.contexts()
     } else {
         args.context.clone()
     };
     for name in &names {
-        kubeconfigs.check(name).map_err(said)?;
+        kubeconfigs.check(name).map_err(full_text)?;
     }
     let mut members: Vec<Member> = Vec::new();
     for context in names {
@@ -158,7 +159,7 @@ fn one(
         let login = kubeconfigs
             .login(asked, environment())
             .await
-            .map_err(said)?;
+            .map_err(full_text)?;
         let (time, scope) = (args.request_timeout, Scope::All);
         fetched(login, time, scope, &mut objects, &mut watch).await
     });

@@ -29,7 +29,7 @@ use crate::forms::terminal::Terminal;
 use crate::lint::starter::{STARTER, STARTER_NAME, STARTER_NAME_OKD, STARTER_OKD};
 use crate::render::yaml;
 use crate::text::printable;
-use crate::trouble::said;
+use crate::trouble::full_text;
 use crate::verdict::PolicyInput;
 use args::{FailOn, Form, Only, Script};
 use audit_request::{AuditRequest, is_own_release, release_of};
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     let mut objects = request.streams.with_the_same_streams();
     let read = match &*args.from {
         [] => None,
-        from => Some(input::read(from, &mut objects).map_err(said)?),
+        from => Some(input::read(from, &mut objects).map_err(full_text)?),
     };
     warn_of_target(args.target.as_deref(), io);
     let is_list = contexts.is_some();

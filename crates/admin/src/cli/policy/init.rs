@@ -8,7 +8,7 @@ use crate::lint::shape::REFERENCE;
 use crate::lint::starter::{STARTER, STARTER_OKD, hosted};
 use crate::operator::unknown_release;
 use crate::policy::fields::minimum_ocp;
-use crate::trouble::{said, tell};
+use crate::trouble::{full_text, tell};
 use crate::version::{NotARelease, Release};
 use clap::ValueHint;
 use skewguard_cluster::connect::fetch::SETTINGS;
@@ -167,7 +167,7 @@ fn start(args: &Args, io: &mut Io<'_>) -> Result<(String, &'static str), Failure
         return Ok((starter.to_string(), WARNS));
     }
     read_once(args.from.iter().map(PathBuf::as_path))?;
-    unread.extend(input::read(&args.from, &mut objects).map_err(said)?);
+    unread.extend(input::read(&args.from, &mut objects).map_err(full_text)?);
     for mut unread in unread {
         tell(&mut unread);
         io.say(unread);

@@ -8,7 +8,7 @@ use crate::API_VERSION;
 use crate::audit::{Objects, RefusedOwn, refused_own};
 use crate::lint::{LintFinding, LintReport, Rule, Severity, lint};
 use crate::policy::MAX_BYTES;
-use crate::trouble::{said, tell};
+use crate::trouble::{full_text, tell};
 use crate::yaml::looks_like_yaml;
 use clap::{ValueEnum, ValueHint};
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus, TestSuite};
@@ -128,7 +128,7 @@ fn cluster(from: &[PathBuf], io: &mut Io<'_>) -> Result<(Option<Objects>, Exit),
         return Ok((None, exit));
     }
     let mut objects = Objects::default();
-    for mut unread in input::read(from, &mut objects).map_err(said)? {
+    for mut unread in input::read(from, &mut objects).map_err(full_text)? {
         tell(&mut unread);
         io.say(unread);
         exit = Exit::Failed;

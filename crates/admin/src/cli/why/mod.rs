@@ -13,7 +13,7 @@ use crate::audit::{Objects, Origin, Unread, audit};
 use crate::forms::terminal::Terminal;
 use crate::render::yaml;
 use crate::text::printable;
-use crate::trouble::{said, tell};
+use crate::trouble::{full_text, tell};
 use crate::why::{Question, why};
 use skewguard_cluster::connect::login::LoginRequest;
 use skewguard_cluster::files::input;
@@ -204,7 +204,7 @@ fn read(
     io: &mut Io<'_>,
 ) -> Result<(Vec<Unread>, Option<Origin>), Failure> {
     if !from.is_empty() {
-        return Ok((input::read(from, objects).map_err(said)?, None));
+        return Ok((input::read(from, objects).map_err(full_text)?, None));
     }
     let asked = LoginRequest {
         file: args.kubeconfig.as_deref(),
