@@ -3,6 +3,7 @@
 //! It knows nothing of policies or of a command line. Failures are facts; what helps has a name, and no words.
 
 pub mod add;
+mod clocks;
 pub mod cluster;
 pub mod connect;
 pub mod file;
@@ -15,6 +16,7 @@ pub mod logs;
 pub mod moment;
 pub mod names;
 pub mod secrets;
+pub mod seen;
 pub mod trouble;
 pub mod unread;
 

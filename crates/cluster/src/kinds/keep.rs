@@ -55,10 +55,7 @@ pub fn keep(
         (MACHINE_API, "ControlPlaneMachineSet") => push(&mut all.control_planes, object),
         (CLUSTER_API, "MachineSet") => push(&mut all.cluster_api_sets, object),
         (CLUSTER_API, "MachineDeployment") => push(&mut all.deployments, object),
-        (CLUSTER_API, "Cluster") => read(object, |of: ClusterObject| {
-            let name = (of.metadata.namespace, of.metadata.name);
-            all.clusters.insert(name, of.is_paused);
-        }),
+        (CLUSTER_API, "Cluster") => read(object, |of| add_cluster(all, of)),
         (CLUSTER_API, "MachinePool") => push(&mut all.machine_pools, object),
         (MACHINE_API | CLUSTER_API, "Machine") => read(object, |machine| {
             add_machine(all, Machine { group, ..machine })
@@ -144,6 +141,11 @@ struct ClusterObject {
     metadata: Metadata,
     #[serde(rename = "spec.paused")]
     is_paused: bool,
+}
+
+fn add_cluster(all: &mut Cluster, of: ClusterObject) {
+    let name = (of.metadata.namespace, of.metadata.name);
+    all.clusters.insert(name, of.is_paused);
 }
 
 /// An object whose conditions alone are kept.

@@ -5,19 +5,17 @@
 //! last the reports of refused ones, which are claims. What joined nodes say otherwise is noted.
 
 use crate::audit::cluster::groups::MACHINE_API;
-use crate::audit::cluster::image::{Image, WhyNot, named_architecture};
+use crate::audit::cluster::image::{Image, WhyNot};
 use crate::audit::cluster::machine::Machine;
 use crate::audit::cluster::machine_set::MachineSet;
 use crate::audit::cluster::node::Node;
 use crate::audit::cluster::node_pool::{NodePool, NodePoolImage};
 use crate::audit::cluster::report::Report;
 use crate::audit::cluster::site::Site;
-use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::set::{KnownBy, SetKind};
 use crate::audit::versions::known_version::{
     Claim, KnownVersion, by_newest_node, is_other, says_more,
 };
-use crate::audit::versions::published::{self, by_name, by_published};
 use crate::platform::Platform;
 use crate::version::ImageVersion;
 use skewguard_cluster::cluster::Cluster as Objects;
@@ -128,14 +126,6 @@ impl<'a> Lookup<'a> {
             .or_else(|| self.architecture.get_or_init(of_all).clone())
     }
 
-    /// The architecture of an image by the lists that have it, else by its name.
-    fn image_architecture(&self, image: &Image) -> Option<String> {
-        let value = image.value.as_deref()?;
-        let own = self.named_as(image).map(|own| own.architecture.clone());
-        own.or_else(|| published::architecture_of(image))
-            .or_else(|| named_architecture(value).map(str::to_owned))
-    }
-
     /// The region of these nodes, else of all of the cluster, else of its Infrastructure.
     pub(crate) fn region_of(&self, nodes: &[&Node]) -> Option<String> {
         let of_all = || {
@@ -144,15 +134,6 @@ impl<'a> Lookup<'a> {
         };
         common(nodes.iter().copied(), |node| node.region.as_ref())
             .or_else(|| self.region.get_or_init(of_all).clone())
-    }
-
-    /// The version of an image by the lists that have it, else by its name.
-    fn listed(&self, image: &Image, notes: &mut Vec<String>) -> Option<KnownVersion> {
-        self.by_config_map(image)
-            .or_else(|| self.by_release(image))
-            .or_else(|| by_published(image, notes))
-            .or_else(|| self.by_streams(image))
-            .or_else(|| by_name(image))
     }
 
     /// Tells whether the image of a set that is labelled for Windows is not known as one of CoreOS.
@@ -383,131 +364,6 @@ impl<'a> Lookup<'a> {
             .then_some(first)
     }
 
-    fn by_config_map(&self, image: &Image) -> Option<KnownVersion> {
-        let value = image.value.as_deref()?;
-        let elsewhere = |own: &&OwnImage| image.is_of_architecture(&own.architecture);
-        let mut own = self.own_images(image);
-        let own = own.find(|own| own.is_named_by(value));
-        let own = own.or_else(|| self.named_as(image).filter(elsewhere))?;
-        Some(KnownVersion::new(
-            own.version(),
-            KnownBy::ConfigMap,
-            format!("ConfigMap coreos-bootimages, {}", own.place()),
-        ))
-    }
-
-    /// The version of the image that the Machine of a joined node names, where a list or its name
-    /// says it: what a Machine names does not change, while templates and nodes may.
-    pub(crate) fn named_by(&self, machine: &Machine, node: &Node) -> Option<ImageVersion> {
-        let image = Image {
-            architecture: node.architecture.clone(),
-            ..self.objects.image_of(&machine.metadata, &machine.source)
-        };
-        let known = self
-            .by_config_map(&image)
-            .or_else(|| by_published(&image, &mut Vec::new()))
-            .or_else(|| self.by_streams(&image))
-            .or_else(|| by_name(&image))?;
-        Some(known.version)
-    }
-
-    /// Region and architecture of the cluster's own image that the field names, where these are not the next
-    /// machine's.
-    pub(crate) fn elsewhere(&self, image: &Image) -> Option<String> {
-        self.named_as(image).map(OwnImage::place)
-    }
-
-    /// The region of the image that the field names, where the next machine is made in another: each AMI is of one.
-    pub(crate) fn other_region(&self, image: &Image) -> Option<String> {
-        let own = self.named_as(image).and_then(|own| own.region.clone());
-        let own = own.or_else(|| published::region_of(image))?;
-        let is_other = image.region.as_ref().is_some_and(|wanted| *wanted != own);
-        is_other.then_some(own)
-    }
-
-    /// The cluster's own image that the field names, of whatever region and architecture.
-    fn named_as(&self, image: &Image) -> Option<&'a OwnImage> {
-        let value = image.value.as_deref()?;
-        let is_named =
-            |own: &&OwnImage| Some(own.platform) == image.platform && own.is_named_by(value);
-        self.objects.own_images.iter().find(is_named)
-    }
-
-    /// The stream metadata of other releases, as a person named it.
-    fn by_streams(&self, image: &Image) -> Option<KnownVersion> {
-        let value = image.value.as_deref()?;
-        let named = |(_, own): &&(String, OwnImage)| own.is_named_by(value) && own.fits(image);
-        let mut all = self.objects.streams.iter().filter(named);
-        let (file, own) = all.next()?;
-        // Files that contradict each other say nothing.
-        if all.any(|(_, other)| other.version() != own.version()) {
-            return None;
-        }
-        Some(KnownVersion::new(
-            own.version(),
-            KnownBy::StreamMetadata,
-            format!("stream metadata in {file}, {}", own.place()),
-        ))
-    }
-
-    /// The image that the cluster's release brings (bare metal, `install_coreos`), where the
-    /// Provisioning object names no other.
-    fn by_release(&self, image: &Image) -> Option<KnownVersion> {
-        let has_own_images = self.objects.provisioning.as_ref()?.has_own_images();
-        if !image.is_of_release || has_own_images {
-            return None;
-        }
-        let releases: BTreeSet<Option<String>> = self
-            .images_for(image)
-            .into_iter()
-            .map(|own| Some(own.release.clone()))
-            .collect();
-        Some(KnownVersion::new(
-            ImageVersion::parse(&one_of(releases)?),
-            KnownBy::ConfigMap,
-            "ConfigMap coreos-bootimages: install_coreos takes the release's own image",
-        ))
-    }
-
-    /// Images of the set's stream; where no image is said to be of that stream, those of all.
-    pub(crate) fn images_for(&self, image: &Image) -> Vec<&'a OwnImage> {
-        let all: Vec<&OwnImage> = self.own_images(image).collect();
-        let of_stream: Vec<&OwnImage> = all
-            .iter()
-            .copied()
-            .filter(|own| own.stream == image.stream)
-            .collect();
-        if of_stream.is_empty() { all } else { of_stream }
-    }
-
-    /// Plan and generation of the image, where the cluster's release has one of the same product: what
-    /// the release says of it counts more than what its name looks like.
-    pub(crate) fn own_offer(&self, image: &Image) -> Option<String> {
-        let product = |urn: &str| Some(urn.rsplit_once(':')?.0.to_ascii_lowercase());
-        let named = product(
-            image
-                .value
-                .as_deref()
-                .filter(|_| image.platform == Some(Platform::Azure))?,
-        )?;
-        let is_it =
-            |own: &&OwnImage| own.image.as_deref().and_then(product).as_ref() == Some(&named);
-        self.objects
-            .own_images
-            .iter()
-            .filter(|own| own.platform == Platform::Azure)
-            .find(is_it)
-            .and_then(|own| own.offer.clone())
-    }
-
-    /// The images of the cluster's own release that could replace this one.
-    fn own_images(&self, image: &Image) -> impl Iterator<Item = &'a OwnImage> {
-        self.objects
-            .own_images
-            .iter()
-            .filter(move |own| own.fits(image))
-    }
-
     /// The version of every node, and its name.
     pub(crate) fn versions(&self) -> impl Iterator<Item = (&'a str, Option<ImageVersion>)> {
         self.objects.nodes.iter().map(|node| {
@@ -544,7 +400,7 @@ fn common<'n, T: Ord + Clone + 'n>(
 }
 
 /// The one element, where there is one.
-fn one_of<T: Ord>(all: BTreeSet<Option<T>>) -> Option<T> {
+pub(super) fn one_of<T: Ord>(all: BTreeSet<Option<T>>) -> Option<T> {
     if all.len() == 1 {
         all.into_iter().next().flatten()
     } else {

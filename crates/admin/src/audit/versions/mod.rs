@@ -3,6 +3,7 @@
 pub(crate) mod estimate;
 pub(crate) mod image_versions;
 pub(crate) mod known_version;
+mod listed;
 pub(crate) mod lookup_help;
 pub(crate) mod published;
 pub(crate) mod why_not;
