@@ -9,6 +9,9 @@ pub mod connect;
 pub mod file;
 pub mod files;
 pub mod index;
+#[cfg(test)]
+#[path = "../tests/inside.rs"]
+mod inside;
 pub mod kinds;
 pub mod known_by;
 pub mod lenient;
