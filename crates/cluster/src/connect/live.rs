@@ -12,6 +12,7 @@ use crate::kinds::kind_table::row;
 use crate::kinds::node::Node;
 use crate::lenient;
 use crate::moment::Moment;
+use crate::names::first_of;
 use crate::text::is_dns_name;
 use crate::trouble::Trouble;
 use crate::unread::Unread;
@@ -80,11 +81,8 @@ pub async fn fetch(
             }
             Ok(None) => {}
             Err(why) => {
-                let more = match nodes.len() - n - 1 {
-                    0 => String::new(),
-                    more => format!(" and {more} more"),
-                };
-                unread.push(Unread::new(format!("nodes {name}{more}"), why));
+                let names = first_of([&**name].into_iter(), 1, nodes.len() - n);
+                unread.push(Unread::new(format!("nodes {names}"), why));
                 // The next would keep waiting, too.
                 break;
             }

@@ -24,14 +24,14 @@ pub struct Karpenter {
     pub hosted: Vec<HostedClass>,
 }
 
-/// `NodePool`, and the class of its nodes; before Karpenter 0.32 `Provisioner`.
+/// `NodePool`, and the class of its nodes.
 #[derive(Debug, Default, Deserialize)]
 pub struct Pool {
     #[serde(rename = "metadata.name")]
     pub name: String,
     #[serde(rename = "spec.template.spec.nodeClassRef.kind")]
     pub kind: String,
-    #[serde(rename = "spec.template.spec.nodeClassRef.name|spec.providerRef.name")]
+    #[serde(rename = "spec.template.spec.nodeClassRef.name")]
     pub class: String,
 }
 

@@ -7,7 +7,7 @@ use super::event::Event;
 use super::groups::*;
 use super::health_check::HealthCheck;
 use super::infrastructure::Infrastructure;
-use super::karpenter::{EC2, HOSTED_CLASS, NodeClaim, Pool};
+use super::karpenter::{EC2, HOSTED_CLASS, NodeClaim};
 use super::kind::Purpose;
 use super::machine::{Machine, of_both_versions};
 use super::machine_configuration::{BootImageConditions, Configuration};
@@ -64,7 +64,6 @@ pub fn keep(
             all.health_checks.push(HealthCheck::of(group, check));
         }),
         (KARPENTER, NODE_POOL) => push(&mut all.karpenter.pools, object),
-        (KARPENTER, "Provisioner") => provisioner(all, object),
         (KARPENTER, "NodeClaim") => read(object, |claim: NodeClaim| add_machine(all, claim.into())),
         (KARPENTER_AWS, EC2) => push(&mut all.karpenter.classes, object),
         (KARPENTER_HOSTED, HOSTED_CLASS) => push(&mut all.karpenter.hosted, object),
@@ -318,13 +317,6 @@ fn configuration(all: &mut Cluster, object: &Value) -> Vec<String> {
             all.managed = Some(configuration.managed);
             all.conditions = BootImageConditions::of(&configuration.conditions);
         }
-    })
-}
-
-fn provisioner(all: &mut Cluster, object: &Value) -> Vec<String> {
-    read(object, |pool| {
-        let kind = "AWSNodeTemplate".to_owned();
-        all.karpenter.pools.push(Pool { kind, ..pool });
     })
 }
 

@@ -2,7 +2,7 @@
 //! rights, scripts and the names of files come from it.
 //!
 //! Of MachineConfigs the installer's two are read: rendered ones are large, and have the files of a node. Of
-//! user data the Ignition version alone is kept. `Provisioner` is Karpenter's before 0.32. The Events of
+//! user data the Ignition version alone is kept. The Events of
 //! `default` are of what has no namespace, such as a MachineConfigPool. The last rows are kinds of groups that
 //! make nodes, and make none themselves.
 

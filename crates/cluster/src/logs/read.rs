@@ -209,14 +209,13 @@ fn is_in_gather(path: &Path) -> bool {
 
 /// The log that a text is, by its lines; its name is the file's.
 fn by_text(head: &[u8], path: &Path) -> Option<Log> {
-    let name = path.file_name()?.to_str()?;
-    let named = kind_of_log(path);
-    Some(match (kind_of_text(head)?, named) {
-        (TextOf::Server, Some(named @ Log::Server(_))) => named,
-        (TextOf::Server, _) => Log::Server(printable_up_to(name, 253)),
-        (TextOf::Approver, _) => Log::Approver,
-        (TextOf::Ignition, Some(named @ Log::Ignition(..))) => named,
-        (TextOf::Ignition, _) => Log::Ignition(String::new(), printable_up_to(name, 253)),
+    let name = printable_up_to(path.file_name()?.to_str()?, 253);
+    Some(match (kind_of_text(head)?, kind_of_log(path)) {
+        (Log::Server(_), Some(named @ Log::Server(_)))
+        | (Log::Ignition(..), Some(named @ Log::Ignition(..))) => named,
+        (Log::Server(_), _) => Log::Server(name),
+        (Log::Ignition(..), _) => Log::Ignition(String::new(), name),
+        (Log::Approver, _) => Log::Approver,
     })
 }
 
@@ -232,15 +231,8 @@ fn is_undated(head: &[u8]) -> bool {
     })
 }
 
-/// The program whose log a text is.
-enum TextOf {
-    Server,
-    Approver,
-    Ignition,
-}
-
-/// The program that wrote the first line that only one writes.
-fn kind_of_text(head: &[u8]) -> Option<TextOf> {
+/// The log of the program that wrote the first line that only one writes, without a name.
+fn kind_of_text(head: &[u8]) -> Option<Log> {
     let text = String::from_utf8_lossy(head);
     text.lines().take(500).find_map(|line| {
         let (_, message) = split(line, &mut |_, _| Some(1970));
@@ -252,14 +244,14 @@ fn kind_of_text(head: &[u8]) -> Option<TextOf> {
         ]) || message.starts_with("Pool ") && message.contains(" requested by ")
             || matches!(read(message), Line::Failure(_))
         {
-            Some(TextOf::Server)
+            Some(Log::Server(String::new()))
         } else if begins(&["Reconciling CSR", "machine approver config"])
             || refusal(line).is_some()
             || refusal_of_all(message).is_some()
         {
-            Some(TextOf::Approver)
+            Some(Log::Approver)
         } else if begins(&["User Agent: "]) && message.contains(". Requested: /ignition") {
-            Some(TextOf::Ignition)
+            Some(Log::Ignition(String::new(), String::new()))
         } else {
             None
         }
