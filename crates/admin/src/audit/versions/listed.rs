@@ -11,7 +11,6 @@ use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::set::KnownBy;
 use crate::platform::Platform;
 use crate::version::ImageVersion;
-use std::collections::BTreeSet;
 
 impl<'a> Lookup<'a> {
     /// The version of an image by the lists that have it, else by its name.
@@ -49,14 +48,10 @@ impl<'a> Lookup<'a> {
     pub(crate) fn named_by(&self, machine: &Machine, node: &Node) -> Option<ImageVersion> {
         let image = Image {
             architecture: node.architecture.clone(),
+            is_of_release: false,
             ..self.objects.image_of(&machine.metadata, &machine.source)
         };
-        let known = self
-            .by_config_map(&image)
-            .or_else(|| by_published(&image, &mut Vec::new()))
-            .or_else(|| self.by_streams(&image))
-            .or_else(|| by_name(&image))?;
-        Some(known.version)
+        Some(self.listed(&image, &mut Vec::new())?.version)
     }
 
     /// Region and architecture of the cluster's own image that the field names, where these are not the next
@@ -105,11 +100,8 @@ impl<'a> Lookup<'a> {
         if !image.is_of_release || has_own_images {
             return None;
         }
-        let releases: BTreeSet<Option<String>> = self
-            .images_for(image)
-            .into_iter()
-            .map(|own| Some(own.release.clone()))
-            .collect();
+        let images = self.images_for(image).into_iter();
+        let releases = images.map(|own| Some(own.release.clone())).collect();
         Some(KnownVersion::new(
             ImageVersion::parse(&one_of(releases)?),
             KnownBy::ConfigMap,
@@ -119,40 +111,30 @@ impl<'a> Lookup<'a> {
 
     /// Images of the set's stream; where no image is said to be of that stream, those of all.
     pub(crate) fn images_for(&self, image: &Image) -> Vec<&'a OwnImage> {
-        let all: Vec<&OwnImage> = self.own_images(image).collect();
-        let of_stream: Vec<&OwnImage> = all
-            .iter()
-            .copied()
-            .filter(|own| own.stream == image.stream)
-            .collect();
-        if of_stream.is_empty() { all } else { of_stream }
+        let mut all: Vec<&OwnImage> = self.own_images(image).collect();
+        let is_of_stream = |own: &&OwnImage| own.stream == image.stream;
+        if all.iter().any(is_of_stream) {
+            all.retain(is_of_stream);
+        }
+        all
     }
 
     /// Plan and generation of the image, where the cluster's release has one of the same product: what
     /// the release says of it counts more than what its name looks like.
     pub(crate) fn own_offer(&self, image: &Image) -> Option<String> {
         let product = |urn: &str| Some(urn.rsplit_once(':')?.0.to_ascii_lowercase());
-        let named = product(
-            image
-                .value
-                .as_deref()
-                .filter(|_| image.platform == Some(Platform::Azure))?,
-        )?;
+        let value = image.value.as_deref();
+        let named = product(value.filter(|_| image.platform == Some(Platform::Azure))?)?;
+        let of_azure = |own: &&OwnImage| own.platform == Platform::Azure;
         let is_it =
             |own: &&OwnImage| own.image.as_deref().and_then(product).as_ref() == Some(&named);
-        self.objects
-            .own_images
-            .iter()
-            .filter(|own| own.platform == Platform::Azure)
-            .find(is_it)
-            .and_then(|own| own.offer.clone())
+        let mut own = self.objects.own_images.iter().filter(of_azure);
+        own.find(is_it)?.offer.clone()
     }
 
     /// The images of the cluster's own release that could replace this one.
     fn own_images(&self, image: &Image) -> impl Iterator<Item = &'a OwnImage> {
-        self.objects
-            .own_images
-            .iter()
-            .filter(move |own| own.fits(image))
+        let all = self.objects.own_images.iter();
+        all.filter(move |own| own.fits(image))
     }
 }
