@@ -76,6 +76,8 @@ pub struct Cluster {
     pub hosts: Vec<Host>,
     pub agents: Vec<Agent>,
     pub requests: Vec<CertificateRequest>,
+    /// Those in a node's name that no kubelet makes: they are to a signer of other clients.
+    pub misaddressed: Vec<CertificateRequest>,
     pub events: Vec<Event>,
     pub provisioning: Option<Provisioning>,
     /// The names of the MachineConfigPools.

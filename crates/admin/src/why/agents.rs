@@ -1,6 +1,6 @@
 //! Agents of an assisted installer that are not installed (pure).
 
-use super::case::Case;
+use super::case::{Case, Subject};
 use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
 use super::rows::{Row, row};
@@ -67,6 +67,19 @@ impl Case<'_> {
             return Err(finding);
         }
         Err(finding.sure(self, source))
+    }
+}
+
+impl Case<'_> {
+    /// An Agent whose disk is written, and that joins a cluster which is there: this one, or another.
+    pub(super) fn added_agent(&mut self) -> Option<Finding> {
+        let Subject::Agent(agent) = self.subject else {
+            return None;
+        };
+        let info = agent.state_info.as_deref();
+        let info = info.map_or(".".to_owned(), |info| format!(": {}", sentence(info)));
+        let row = row!(AgentAdded state = agent.state, info);
+        agent.is_added().then(|| self.tell(row))
     }
 }
 

@@ -108,6 +108,8 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
         rows.get(&set).copied()
     });
     let finding = find(&mut case);
+    let finding = case.beside_silent_cloud(finding);
+    let finding = case.beside_misaddressed(finding);
     let finding = case.remade(finding);
     let finding = case.warned(finding);
     let issues = case.release_issues(finding.stage).into_iter();
@@ -200,7 +202,11 @@ fn find(case: &mut Case<'_>) -> Finding {
         }
         Some(machine) if case.index.is_elsewhere(machine) => case.of_other_cluster(machine),
         Some(claim) if claim.group == KARPENTER => case.unregistered(claim),
-        _ => of_logs(case, asked),
+        _ => {
+            let is_seen = matches!(asked, Asked::Seen(_));
+            let added = (!is_seen).then(|| case.added_agent()).flatten();
+            added.unwrap_or_else(|| of_logs(case, asked))
+        }
     }
 }
 

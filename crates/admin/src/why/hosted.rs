@@ -7,6 +7,7 @@ use super::ignition_server::{Refusal, Request};
 use super::moment::{CLOCKS, Moment, span};
 use super::rows::{row, when};
 use super::way::Stage;
+use super::why_not_made::ALL_READY;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::metadata::Condition;
 use skewguard_cluster::kinds::node_pool::NodePool;
@@ -20,7 +21,7 @@ const CONDITIONS: [&str; 8] = [
     "IgnitionEndpointAvailable",
     ACTIVE,
     "AWSSecurityGroupAvailable",
-    "AllMachinesReady",
+    ALL_READY,
     "ReachedIgnitionEndpoint",
     "AllNodesHealthy",
     SKEW,

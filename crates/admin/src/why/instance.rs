@@ -1,6 +1,7 @@
 //! Machines without an instance (pure).
 
 use super::case::{Case, Subject};
+use super::cause::Cause;
 use super::failures::{Failure, FailureKind, OTHER};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
@@ -87,6 +88,13 @@ impl Case<'_> {
         let state = state
             .filter(|state| is_off_state(state))
             .unwrap_or_default();
+        if !state.is_empty() {
+            let source = self.field("the instance's state");
+            self.see(source, None, format!("instance state {state}"));
+        }
+        if let Some(node) = self.node {
+            self.see_node(node);
+        }
         let ready = self.node.and_then(|node| node.ready.as_ref());
         let runs = ready.is_some_and(|ready| ready.is_true());
         let node = self.node.map_or("", |node| &*node.metadata.name);
@@ -273,6 +281,25 @@ impl Case<'_> {
         let finding = self.tell(row!(InstanceUnknown says = sentence(why), help));
         let source = self.field(field);
         Err(finding.because(failure).sure(self, source))
+    }
+
+    /// Adds that the cloud cannot be asked by now, of a Machine whose instance is known otherwise.
+    pub(super) fn beside_silent_cloud(&mut self, finding: Finding) -> Finding {
+        let machine = self
+            .machine
+            .filter(|_| finding.cause != Cause::InstanceUnknown);
+        let exists = machine.and_then(|one| condition(&one.conditions, "InstanceExists"));
+        let Some((machine, exists)) = machine.zip(exists.filter(|one| one.status == "Unknown"))
+        else {
+            return finding;
+        };
+        self.see_condition(exists);
+        let failure = Failure::of(machine, &exists.says());
+        let (says, help) = (
+            sentence(&exists.says()),
+            failure.map_or("", |one| &one.next),
+        );
+        self.with(finding, row!(CloudSilent says, help))
     }
 
     /// Adds who knows why an instance is not made, where nothing that was read says it.

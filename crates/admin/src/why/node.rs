@@ -98,7 +98,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn see_node(&mut self, node: &Node) {
+    pub(super) fn see_node(&mut self, node: &Node) {
         let source = format!("Node {}", node.metadata.name);
         self.see(&source, node.metadata.created, "created");
         if let Some(ready) = &node.ready {
@@ -152,28 +152,42 @@ impl<'a> Case<'a> {
         let waiting: Vec<_> = requests
             .filter(|request| !request.is_client && request.is_pending())
             .collect();
-        for request in waiting.iter().take(3) {
+        for request in waiting.iter().take(10) {
             let text = format!("for serving, of node {own}, pending");
             self.see_csr(request, text);
             self.approver_said(request);
         }
-        self.see_more("such CertificateSigningRequests", waiting.len(), 3);
+        self.see_more("such CertificateSigningRequests", waiting.len(), 10);
         waiting.len()
     }
 
-    /// A Machine that is being deleted and has no Node: it waits for none.
+    /// A Machine that is being deleted: it waits for no Node, and one that it has goes with it.
     pub(super) fn of_deletion(&mut self) -> Option<Finding> {
         let machine = self.machine.filter(|machine| machine.is_deleting)?;
-        if self.node.is_some() {
-            return None;
-        }
         let kind = match machine.group {
             KARPENTER => "nodeclaims",
             _ => "machines",
         };
         let source = self.field("metadata.deletionTimestamp");
         self.see(&source, None, "set");
-        let finding = self.tell(row!(BeingDeleted kind, group = machine.group));
+        let node = self.node.map_or("", |node| &*node.metadata.name);
+        if let Some(node) = self.node {
+            self.see_node(node);
+            self.reach_node();
+        }
+        let keeps = |one: &&Condition| {
+            let is_bad = matches!(
+                (&*one.kind, &*one.status),
+                ("Drainable" | "Terminable" | "DrainingSucceeded", "False") | ("Deleting", "True")
+            );
+            is_bad && !one.message.is_empty()
+        };
+        let kept = machine.conditions.iter().find(keeps);
+        let says = kept.map_or(String::new(), |kept| {
+            self.see_condition(kept);
+            sentence(&kept.says())
+        });
+        let finding = self.tell(row!(BeingDeleted node, says, kind, group = machine.group));
         Some(finding.sure(self, source))
     }
 

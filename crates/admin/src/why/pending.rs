@@ -347,7 +347,8 @@ impl<'a> Case<'a> {
         if let Some(internal) = self.differing_name(requested) {
             let text = format!("InternalDNS {internal}");
             self.see(self.field("status.addresses"), None, text);
-            finding = self.with(finding, row!(InternalNameDiffers internal));
+            let alike = when(normal(internal) == requested);
+            finding = self.with(finding, row!(InternalNameDiffers internal, alike));
         }
         match self.missing_addresses() {
             None => finding,
@@ -359,11 +360,12 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Its name for the approver, where that differs from the one in its request by case or a trailing dot alone.
+    /// Its name for the approver, where no Machine has the one in its request: the likest, by case or a trailing dot.
     fn differing_name(&self, requested: &str) -> Option<&'a str> {
-        let mut own = internal_names(self.machine?);
+        let own = internal_names(self.machine?);
         let is_found = self.index.internal_names.contains(requested);
-        own.find(|name| !is_found && normal(name) == requested)
+        own.filter(|_| !is_found)
+            .max_by_key(|name| normal(name) == requested)
     }
 
     /// `request csr-1 is pending for 67 minutes`.

@@ -7,13 +7,15 @@ use super::hosted::{is_stopped, says_why};
 use super::hosted_cluster::clusters_without_cloud;
 use super::index::Index;
 use super::rows::{row, when};
+use super::why_not_made::{ALL_READY, machine_line};
 use crate::audit::Unread;
+use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::MACHINE_API;
+use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::machine_set::MachineSet;
-use skewguard_cluster::kinds::metadata::{Condition, Metadata};
+use skewguard_cluster::kinds::metadata::{Condition, Metadata, condition};
 use skewguard_cluster::kinds::node_pool::NodePool;
-use std::collections::BTreeSet;
 
 const SET: &str = "MachineSet";
 const CONTROL_PLANE: &str = "ControlPlaneMachineSet";
@@ -38,24 +40,17 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
     });
     let sets = sets.map(|(kind, set, _)| Subject::Set(kind, set));
     let machines = facts.all_machines();
-    let used: BTreeSet<&str> = machines
-        .clone()
-        .filter_map(|one| one.node_pool.as_deref())
-        .collect();
     let has_nobodys = machines
         .clone()
         .any(|one| one.is_of_cluster_api() && one.node_pool.is_none());
     // Fewer than it wants were read, and fewer that wait than it lacks: these are told by themselves.
-    let is_short = |pool: &NodePool, lacks: i64| {
-        let name = pool.metadata.full_name();
-        let own = machines
-            .clone()
-            .filter(|one| one.node_pool.as_ref() == Some(&name));
-        let waiting = own.clone().filter(|one| one.node.is_none()).count();
-        own.count() < pool.wanted && i64::try_from(waiting).is_ok_and(|waiting| waiting < lacks)
+    let is_short = |pool: &NodePool, own: &[&Machine], lacks: i64| {
+        let waiting = own.iter().filter(|one| one.node.is_none()).count();
+        own.len() < pool.wanted && i64::try_from(waiting).is_ok_and(|waiting| waiting < lacks)
     };
     let pools = facts.node_pools.iter().filter(|pool| {
-        let is_empty = !used.contains(&*pool.metadata.full_name());
+        let own = own_machines(facts, pool);
+        let is_empty = own.is_empty();
         // Where Machines were not read it may have some; it says itself where none is available.
         let available = pool.available.unwrap_or_default();
         let says_none = || is_stopped(pool) && available == 0;
@@ -68,7 +63,7 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
             && pool.wanted > 0
             && !is_perhaps_whole
             && (ground.has_pool_machines || says_none())
-            || says_few() && says_why(pool) && is_short(pool, wanted - available)
+            || says_few() && says_why(pool) && is_short(pool, &own, wanted - available)
     });
     let pools: Vec<&NodePool> = pools.collect();
     let clusters = clusters_without_cloud(facts, &pools);
@@ -76,6 +71,16 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
     sets.chain(pools.into_iter().map(Subject::NodePool))
         .chain(clusters)
         .collect()
+}
+
+/// The Machines of a NodePool: those that name it, and those that it names as not ready, which may lack the annotation.
+fn own_machines<'a>(facts: &'a Cluster, pool: &NodePool) -> Vec<&'a Machine> {
+    let name = pool.metadata.full_name();
+    let says = condition(&pool.conditions, ALL_READY).map_or("", |one| &one.message);
+    let is_named = |one: &Machine| one.is_of_cluster_api() && says.contains(&machine_line(one));
+    let own = facts.all_machines();
+    let own = own.filter(|one| one.node_pool.as_ref() == Some(&name) || is_named(one));
+    own.collect()
 }
 
 /// The Machines that sets have by their own status, and that were not read; none where no Machine says whose it is.

@@ -63,7 +63,9 @@ impl Case<'_> {
         row: Row,
     ) -> Finding {
         let all = self.index.links.requests.get(&*request.node);
-        let all = all.into_iter().flatten().copied();
+        let others = self.facts.misaddressed.iter();
+        let others = others.filter(|one| one.node == request.node);
+        let all = all.into_iter().flatten().copied().chain(others);
         let is_like =
             |other: &CertificateRequest| other.is_client == request.is_client && other.is_pending();
         let all = all.filter(|other| is_like(other)).chain([request]);
@@ -78,6 +80,26 @@ impl Case<'_> {
             true => self.with(finding, row),
             false => self.with(finding, row!(ApproveNone odd = odd.join("; "))),
         }
+    }
+
+    /// Adds the pending requests in its name that no kubelet makes.
+    pub(super) fn beside_misaddressed(&mut self, finding: Finding) -> Finding {
+        let all = self.facts.misaddressed.iter();
+        let own = |one: &&CertificateRequest| {
+            let is_own = self.aliases.names.contains(&one.node);
+            is_own && one.is_pending() && !self.is_before(one.metadata.created)
+        };
+        // Where what is to be done names a request, they are named with it.
+        let own = all.filter(|_| !finding.words.request).filter(own);
+        let own: Vec<_> = own.collect();
+        own.into_iter().fold(finding, |finding, one| {
+            self.see_csr(
+                one,
+                format!("of node {}, to another signer, pending", one.node),
+            );
+            let odd = format!("{} {}", one.metadata.name, part_words(OddPart::Signer));
+            self.with(finding, row!(ApproveNone odd))
+        })
     }
 
     /// The finding with what speaks against approving a request for the certificate of this node; as an error the
@@ -223,6 +245,7 @@ fn part_words(part: OddPart) -> &'static str {
         OddPart::Groups => "has groups that no node's request has",
         OddPart::Usages => "has usages that no node's request has",
         OddPart::Subject => "has a subject that is no node's",
+        OddPart::Signer => "is to another signer, which no kubelet asks",
         OddPart::AlternativeNames => {
             "has alternative names, which no node's request as a client has"
         }

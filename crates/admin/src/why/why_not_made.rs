@@ -71,9 +71,8 @@ impl Case<'_> {
     /// The line about it in its NodePool's condition: `Machine NAME: Reason: message`.
     fn node_pool_says(&mut self, machine: &Machine) -> Option<String> {
         let pool = self.own_node_pool()?;
-        let condition = condition(&pool.conditions, "AllMachinesReady")?;
-        let line = format!("Machine {}: ", machine.metadata.name);
-        let (_, says) = condition.message.split_once(&line)?;
+        let condition = condition(&pool.conditions, ALL_READY)?;
+        let (_, says) = condition.message.split_once(&machine_line(machine))?;
         // A line's end is shown, as all that cannot be printed.
         let says = says.split("\\n").next()?;
         // A reason alone is no cause.
@@ -82,6 +81,14 @@ impl Case<'_> {
         self.see_condition_of(&object, condition);
         Some(says.to_owned())
     }
+}
+
+/// The condition of a NodePool that names the Machines that are not ready, a line each.
+pub(super) const ALL_READY: &str = "AllMachinesReady";
+
+/// The beginning of its line.
+pub(super) fn machine_line(machine: &Machine) -> String {
+    format!("Machine {}: ", machine.metadata.name)
 }
 
 /// Who says why there is no instance.

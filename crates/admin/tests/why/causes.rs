@@ -49,6 +49,13 @@ fn a_paused_node_pool_without_machines_is_told() {
         sentence.contains("wants 2 machines, of which 1 is available: Reconc"),
         "{sentence}"
     );
+    // The Machine that it lacks is told by itself, whether it names its NodePool or that names it.
+    let mut pool = paused_pool(1);
+    let all_ready = json!({ "type": "AllMachinesReady", "status": "False", "reason": "Error", "message": "1 of 2 machines are not ready\nMachine hc1-a: Failed: no room\n" });
+    pool["status"]["conditions"] = json!([all_ready]);
+    let waits = json!({ "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "metadata": metadata("clusters-hc1", "hc1-a", "2026-08-20T07:00:00Z"),
+        "spec": { "clusterName": "hc1" }, "status": { "phase": "Provisioning" } });
+    assert_eq!(only(&of_objects(&[pool, waits]))["name"], "hc1-a");
     // One that has nodes may have all of them.
     assert_eq!(of_objects(&[paused_pool(2)])["machines"], json!([]));
 }

@@ -144,6 +144,20 @@ fn the_condition_of_a_machine_says_why() {
         "ErrorCheckingProvider: Secret \"aws-cloud-credentials\" not found.",
         "Repair the credentials of the Machine's controller, or its way to the cloud, by what the message names",
     );
+    // Its instance is there, and nobody can look at it now.
+    let silent = |machine: &mut Value| {
+        waits(machine, json!([]), unknown.clone());
+        machine["spec"]["providerID"] = "aws:///us-east-2a/i-0bff87b2026a36e76".into();
+        machine["status"]["phase"] = "Provisioned".into();
+    };
+    let found = machine(silent, &[]);
+    check(
+        &found,
+        "By now the cloud cannot be asked for it: ErrorCheckingProvider: Secret \"aws-cloud-credentials\" not found.",
+        found["next"][0].as_str().unwrap(),
+    );
+    let next = found["next"].to_string();
+    assert!(next.contains("Repair the credentials"), "{next}");
     // A reason alone is a state: the Event says more, and any joined node may write one.
     let reason = condition("Ready", "False", "WaitingForInfrastructure", "");
     let found = machine(|machine| waits(machine, json!([]), reason.clone()), &[]);

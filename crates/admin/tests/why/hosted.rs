@@ -229,6 +229,17 @@ fn an_agent_is_followed_from_its_disk_to_its_config() {
         only(&report)["sentence"],
         "rack1-u9 is not installed: its Agent is error, Writing image to disk: Failed - failed to write image to disk."
     );
+    // On day 2 nobody looks any more until the cluster that it joins has its Node.
+    let info = "Host has rebooted. Please approve pending CSRs";
+    let report = found(agent("added-to-existing-cluster", info, "Rebooting"));
+    assert_eq!(
+        only(&report)["sentence"],
+        format!(
+            "Why rack1-u9 is no Node cannot be told from here: its Agent is added-to-existing-cluster: {info}."
+        )
+    );
+    let report = found(agent("added-to-existing-cluster", info, "Done"));
+    assert_eq!(report["machines"], json!([]));
     let report = found(agent("installing-in-progress", "Rebooting", "Rebooting"));
     assert_eq!(only(&report)["stage"], "NoRequest", "{report:#}");
     assert_eq!(only(&report)["pool"], Value::Null);

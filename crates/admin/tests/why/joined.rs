@@ -127,6 +127,34 @@ fn a_machine_that_is_deleted_waits_for_no_node() {
     assert!(!text.contains("load balancer"), "{text}");
 }
 
+/// A Node that is not Ready goes with its Machine, once what keeps that is over.
+#[test]
+fn what_keeps_a_machine_that_is_deleted_is_told() {
+    let deleted = [
+        (
+            "  generateName:",
+            "  deletionTimestamp: '2026-08-20T09:00:00Z'\n  generateName:",
+        ),
+        (
+            "    status: 'True'\n    type: Drainable",
+            "    message: cannot evict pod db/pg-0\n    reason: DrainError\n    status: 'False'\n    type: Drainable",
+        ),
+    ];
+    let gather = changed("node-not-ready", &machine(), &deleted);
+    let cluster = format!("{}/cluster", super::DATA);
+    let (text, err, exit) = super::why(&[&cluster, gather.path()], &[WAITS, "-o", "json"]);
+    assert_eq!((err.as_str(), exit), ("", Exit::Done));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        sentence(&report),
+        format!(
+            "{WAITS} is being deleted, and its Node ip-10-0-16-37.ec2.internal goes with it: DrainError: cannot evict pod db/pg-0."
+        )
+    );
+    assert!(next(&report)[0].starts_with("Look what its deletion waits for"));
+    assert!(!text.contains("Look at the Node"), "{text}");
+}
+
 /// openshift/cluster-capi-operator: what cannot be converted stays with one of the two.
 #[test]
 fn a_copy_that_cannot_be_converted_is_told() {

@@ -159,6 +159,8 @@ fn a_request_that_is_not_as_a_nodes_is_never_approved() {
         odd
     };
     let subject = |change| request_with("csr-b", NODE, BOOTSTRAPPER, at, Some(change));
+    let mut other = request("csr-b", NODE, BOOTSTRAPPER, at);
+    other["spec"]["signerName"] = "kubernetes.io/kube-apiserver-client".into();
     for (odd, says) in [
         (without("groups"), "no groups or usages in what was read"),
         (without("usages"), "no groups or usages in what was read"),
@@ -170,6 +172,7 @@ fn a_request_that_is_not_as_a_nodes_is_never_approved() {
             "a subject that is no node's",
         ),
         (subject((3, "system:admin")), "a subject that is no node's"),
+        (other, "to another signer, which no kubelet asks"),
     ] {
         for all in [vec![odd.clone()], vec![own.clone(), odd.clone()]] {
             let report = gather("no-certificate", &all, "quiet").json();
@@ -181,6 +184,21 @@ fn a_request_that_is_not_as_a_nodes_is_never_approved() {
             );
         }
     }
+}
+
+/// The approver takes no name but the Machine's InternalDNS.
+#[test]
+fn a_request_of_another_name_than_its_machines_says_both() {
+    let report = super::json(&[
+        &format!("{}/cluster", super::DATA),
+        &format!("{}/no-certificate", super::DATA),
+    ]);
+    let says = format!("The Machine's InternalDNS is {NODE}: the approver takes no other name");
+    assert!(sentence(&report).contains(&says), "{report:#}");
+    assert!(
+        next(&report).starts_with("[\"Compare the node's host name"),
+        "{report:#}"
+    );
 }
 
 /// A Node of this name since the first of August; a silent one since an hour.

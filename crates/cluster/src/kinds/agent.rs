@@ -46,9 +46,12 @@ impl Agent {
 
     /// It is installed, or not wanted.
     pub fn is_over(&self) -> bool {
-        matches!(
-            &*self.state,
-            "installed" | "added-to-existing-cluster" | "disabled"
-        )
+        let is_added = self.is_added() && self.progress.as_deref() == Some("Done");
+        is_added || matches!(&*self.state, "installed" | "disabled")
+    }
+
+    /// Its disk is written, on day 2: it is to join the cluster that is there, whose administrator approves its requests.
+    pub fn is_added(&self) -> bool {
+        self.state == "added-to-existing-cluster"
     }
 }

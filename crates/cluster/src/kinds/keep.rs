@@ -15,7 +15,7 @@ use super::machine_set::MachineSet;
 use super::metadata::{Condition, Metadata, conditions};
 use super::provisioning::Provisioning;
 use super::report::Report;
-use super::request::CertificateRequest;
+use super::request::{CertificateRequest, OddPart};
 use super::stream::{OWN_IMAGES, own_images};
 use super::user_data::Authorities;
 use crate::cluster::Cluster;
@@ -78,7 +78,11 @@ pub fn keep(
         (AGENT_INSTALL, "AgentServiceConfig") => read(object, |one| all.others.add(one)),
         (SKEWGUARD, "BootImageReport") => report(all, object),
         (CERTIFICATES, REQUEST) => read(object, |request| {
-            all.requests.extend(CertificateRequest::of(request))
+            let request = CertificateRequest::of(request);
+            match &request {
+                Some(one) if one.odd == Some(OddPart::Signer) => all.misaddressed.extend(request),
+                _ => all.requests.extend(request),
+            }
         }),
         ("hive.openshift.io", "MachinePool") => {
             all.others.hive_pools += 1;

@@ -24,6 +24,9 @@ const NODES: &[&str] = &["system:nodes", "system:authenticated"];
 /// The usages of every certificate of a kubelet.
 const USAGES: [&str; 2] = ["digital signature", "key encipherment"];
 
+/// The signer of clients that are no kubelets.
+const OTHER_CLIENTS: &str = "kubernetes.io/kube-apiserver-client";
+
 /// The longest name of a request or a Node.
 const MAX_NAME: usize = 253;
 
@@ -60,6 +63,8 @@ pub enum OddPart {
     /// Organization or common name.
     Subject,
     AlternativeNames,
+    /// A kubelet asks the kubelets' signers alone: this one gives other clients their certificates.
+    Signer,
 }
 
 /// A request as the API has it.
@@ -119,6 +124,7 @@ impl CertificateRequest {
         let is_client = match &*object.signer {
             "kubernetes.io/kube-apiserver-client-kubelet" => true,
             "kubernetes.io/kubelet-serving" => false,
+            OTHER_CLIENTS => true,
             _ => return None,
         };
         let is_first = is_client && !username.starts_with(NODE_USER);
@@ -126,6 +132,10 @@ impl CertificateRequest {
             .request
             .and_then(|Raw(text)| Subject::of_request(&text));
         let subject = subject.unwrap_or_default();
+        let is_of_other_signer = object.signer == OTHER_CLIENTS;
+        if is_of_other_signer && subject.node.is_none() {
+            return None;
+        }
         let own = username.strip_prefix(NODE_USER).map(printable);
         let is_own = own.as_ref().map_or(username == BOOTSTRAPPER, |own| {
             subject.node.as_ref() == Some(own)
@@ -136,7 +146,9 @@ impl CertificateRequest {
             && node
                 .as_deref()
                 .is_some_and(|node| is_dns_name(node, MAX_NAME));
-        let odd = if !is_own && is_stranger {
+        let odd = if is_of_other_signer {
+            Some(OddPart::Signer)
+        } else if !is_own && is_stranger {
             Some(OddPart::User)
         } else if !is_own || !subject.is_a_nodes {
             Some(OddPart::Subject)
