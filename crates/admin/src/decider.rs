@@ -29,11 +29,6 @@ impl Decider {
         Self(facts)
     }
 
-    /// Tells whether the policy says anything about such nodes.
-    pub(crate) fn is_in_force(&self) -> bool {
-        decide(&self.0).verdict != Outcome::Disabled
-    }
-
     pub(crate) fn refuses(&mut self, version: ImageVersion) -> bool {
         self.decides(version).verdict == Outcome::Refused
     }

@@ -5,7 +5,7 @@
 
 use crate::version::{ImageVersion, OcpMinor, Scheme};
 use lzma_rust2::XzReader;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
 use std::sync::LazyLock;
 
@@ -54,6 +54,16 @@ pub(crate) static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
     });
     parse(&TEXT)
 });
+
+/// The versions of all images that were published.
+pub(crate) fn all_versions() -> &'static [ImageVersion] {
+    static ALL: LazyLock<Vec<ImageVersion>> = LazyLock::new(|| {
+        let all: BTreeSet<&str> = PUBLISHED.images.iter().map(|image| image.version).collect();
+        let versions = all.into_iter().map(ImageVersion::parse);
+        versions.filter(ImageVersion::is_known).collect()
+    });
+    &ALL
+}
 
 fn parse(text: &'static str) -> Published {
     let mut lines = text.lines();

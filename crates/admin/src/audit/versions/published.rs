@@ -106,16 +106,6 @@ pub(crate) fn of_release(
     Platform::ALL.into_iter().flat_map(of_platform).collect()
 }
 
-/// The versions of all images that were published.
-pub(crate) fn all_versions() -> &'static [ImageVersion] {
-    static ALL: LazyLock<Vec<ImageVersion>> = LazyLock::new(|| {
-        let all: BTreeSet<&str> = PUBLISHED.images.iter().map(|image| image.version).collect();
-        let versions = all.into_iter().map(ImageVersion::parse);
-        versions.filter(ImageVersion::is_known).collect()
-    });
-    &ALL
-}
-
 /// The newest images that were published for a release and pass, where they could replace this
 /// one: one for each architecture and stream.
 pub(crate) fn newest_for(

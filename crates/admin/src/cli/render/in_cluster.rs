@@ -11,7 +11,6 @@ use crate::render::admission::{Images, documents};
 use crate::render::alerts::{self, Born, Refused, Risks};
 use crate::render::manifests::{DASHBOARD, NODE_DISRUPTION_POLICY, NODE_DISRUPTION_POLICY_REMOVAL};
 use crate::render::yaml;
-use crate::version::Release;
 use clap::ValueHint;
 use std::path::PathBuf;
 
@@ -61,8 +60,7 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
         about: about_policy,
         ..
     } = policy(path, io)?;
-    let release: Option<Release> = args.target.as_deref().map(str::parse).transpose()?;
-    let refused = Refused::new(&policy, release).map_err(about(path))?;
+    let refused = Refused::new(&policy, args.target.as_deref()).map_err(about(path))?;
     let born = match &args.target {
         Some(target) => Born::new(&policy, target).map_err(about(path))?,
         None => Born::default(),
@@ -81,7 +79,7 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
         .left_out
         .iter()
         .map(|what| format!("OldBootImageInUse leaves out {what}."));
-    let nothing = refused.expression.is_none().then(|| {
+    let nothing = refused.nodes.is_none().then(|| {
         "OldBootImageInUse is not among the alerts: these limits refuse no version that a label can name.".to_owned()
     });
     let not_told = (born.left_out > 0).then(|| {

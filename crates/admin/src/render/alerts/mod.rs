@@ -6,8 +6,8 @@
 //! `openShiftUpdatePrecheck` is shown by `oc adm upgrade recommend` and by the console before an
 //! update (openshift/cluster-version-operator, pkg/risk/alert). `alerts.yaml` has it with holes.
 
+mod beginnings;
 mod born;
-mod pattern;
 mod refused;
 mod risks;
 

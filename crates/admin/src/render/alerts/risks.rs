@@ -5,17 +5,15 @@
 //! 0 where every node's label says that it has not, and without an answer otherwise, as the
 //! cluster-version operator takes it.
 
-use super::born::{
-    ARCHITECTURE, FCOS, LabelAnswer, at_birth, fcos_nodes, label_answer, nodes_with,
-    of_architectures,
-};
-use super::refused::{LABEL, well_formed};
-use crate::lint::starter::{KNOWN_ISSUES, STARTER};
+use super::born::{ARCHITECTURE, architectures, born, labels, nodes_of};
+use super::refused::{LABEL, is_told, target_of};
+use crate::lint::starter::KNOWN_ISSUES;
 use crate::lint::today::shipped;
-use crate::policy::{Affects, KnownIssue, Policy, Scope, parse};
+use crate::policy::{Affects, KnownIssue};
 use crate::template::Object;
-use crate::version::{OcpMinor, Release};
+use crate::verdict::Target;
 use serde_json::Value;
+use std::slice;
 
 /// The risks of all releases, and the issues that no label tells.
 #[derive(Debug, Default)]
@@ -28,15 +26,14 @@ impl Risks {
     /// Risks of the issues that this version ships.
     ///
     /// # Errors
-    /// As [`Refused::new`].
+    /// As [`super::Refused::new`].
     pub(crate) fn shipped() -> Result<Self, String> {
         let list: Vec<Value> = serde_json::from_str(KNOWN_ISSUES).unwrap_or_default();
-        let policy = parse(STARTER.as_bytes())?;
         let mut found = Self::default();
         let updates = shipped().iter();
         for issue in updates.filter(|issue| issue.affects == Affects::Update) {
             let written = list.iter().find(|written| written["id"] == *issue.id);
-            match (expression(&policy, issue)?, written) {
+            match (expression(issue)?, written) {
                 (Some(expression), Some(written)) => {
                     found.risks.push(risk(issue, &expression, written));
                 }
@@ -63,34 +60,32 @@ fn risk(issue: &KnownIssue, expression: &str, written: &Value) -> Object {
     )
 }
 
+/// A release that the issue concerns.
+fn concerned(issue: &KnownIssue) -> Option<Target> {
+    let scope = issue.scope.as_ref().ok()?;
+    let window = scope.targets.as_ref()?;
+    let release = window.turns().find(|turn| window.contains(*turn))?;
+    let okd = scope.when.okd.filter(|okd| *okd).map_or("", |_| "-okd");
+    Some(target_of(Some(&format!("{release}{okd}"))))
+}
+
 /// 1, 0 or no answer; `None` where the label cannot tell.
-fn expression(policy: &Policy, issue: &KnownIssue) -> Result<Option<String>, String> {
-    let Ok(scope) = &issue.scope else {
+fn expression(issue: &KnownIssue) -> Result<Option<String>, String> {
+    let target = concerned(issue).filter(|target| is_told(issue, target));
+    let Some(target) = target else {
         return Ok(None);
     };
-    let architectures = of_architectures(&scope.when);
-    let (nodes, understood) = match label_answer(scope) {
-        LabelAnswer::NotByLabel => return Ok(None),
-        LabelAnswer::IfFcos => (Some(fcos_nodes()), format!("{FCOS}|{}", well_formed())),
-        LabelAnswer::ByImage => {
-            let any_target = Scope {
-                targets: None,
-                ..scope.clone()
-            };
-            let issues = vec![at_birth(issue, &any_target)];
-            let (nodes, _) = nodes_with(policy, issues, architectures.as_deref(), ANY)?;
-            (nodes, well_formed())
-        }
-    };
+    let architectures = architectures(issue);
+    let versions = born(slice::from_ref(issue), &architectures, &target);
     const LINUX: &str = "label_kubernetes_io_os!=\"windows\"";
-    let unknown = format!("{LABEL}!~\"{understood}\",{LINUX}");
-    let unknown = match architectures {
-        None => format!("kube_node_labels{{{unknown}}}"),
-        Some(these) => format!(
+    let unknown = format!("{LABEL}!~\"{}\",{LINUX}", versions.told.join("|"));
+    let unknown = match labels(&architectures) {
+        these if these.is_empty() => format!("kube_node_labels{{{unknown}}}"),
+        these => format!(
             "(kube_node_labels{{{ARCHITECTURE}=\"\",{LINUX}}} or kube_node_labels{{{ARCHITECTURE}=~\"{these}\",{unknown}}})"
         ),
     };
-    let expression = nodes.map(|nodes| {
+    let expression = nodes_of(&architectures, &versions)?.map(|nodes| {
         format!(
             "group(\n{nodes})\nor\n0 * group(kube_node_labels{{{LABEL}!=\"\"}})\nunless on ()\n{unknown}\n"
         )
@@ -100,9 +95,3 @@ fn expression(policy: &Policy, issue: &KnownIssue) -> Result<Option<String>, Str
         |text: String| text.replace("kube_node_labels{", "kube_node_labels{_id=\"\",");
     Ok(expression.map(of_one_cluster))
 }
-
-/// Release of an issue without targets.
-const ANY: Release = Release {
-    minor: OcpMinor { major: 4, minor: 0 },
-    patch: 0,
-};
