@@ -90,11 +90,12 @@ static GROUPS: LazyLock<Vec<Group>> =
 pub(super) const OTHER: &str = "Correct what the message names";
 
 impl Failure {
-    /// Tells if a message says, in whichever of its codes, that the cloud could not be asked at all, of no Machine of the
-    /// cluster.
+    /// Tells if a message says, by how it begins or by its cause, that the cloud could not be asked at all, of no Machine
+    /// of the cluster.
     pub(super) fn is_of_cloud(machine: &Machine, message: &str) -> bool {
-        let all = Self::all(machine.source.platform(), message);
-        all.iter().any(|one| {
+        let all = Self::all(machine.source.platform(), message).into_iter();
+        let outer = all.filter(|one| one.outer);
+        outer.chain(Self::of(machine, message)).any(|one| {
             one.scope == Scope::Cluster
                 && matches!(
                     one.cause,
@@ -286,6 +287,11 @@ mod tests {
                 Some(Platform::VSphere),
                 "datastore a does not have what was asked for",
                 None,
+            ),
+            (
+                Some(Platform::Metal),
+                "Redfish exception occurred. Error: HTTP GET https://b/redfish/v1/ returned code 401.",
+                Some(FailureKind::CredentialsInvalid),
             ),
             (gcp, "the answer is unexpected", None),
             (azure, "the Secret a has been deleted", None),

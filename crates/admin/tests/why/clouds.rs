@@ -101,6 +101,32 @@ fn a_cause_that_is_only_supposed_is_not_named() {
     }
 }
 
+/// Of an instance that could not be looked for nothing is known, whatever kept the cloud from answering.
+#[test]
+fn a_cloud_that_could_not_be_asked_is_no_refusal() {
+    for (kind, message, stage) in [
+        (
+            "GCPMachineProviderSpec",
+            "error getting running instances in zone a: googleapi: Error 403: forbidden",
+            "Unknown",
+        ),
+        (
+            "OpenstackProviderSpec",
+            "OpenStackError: Quota exceeded for cores",
+            "NoInstance",
+        ),
+    ] {
+        let refused = |machine: &mut Value| {
+            machine["spec"]["providerSpec"]["value"]["kind"] = kind.into();
+            let failed = json!({ "type": "MachineCreation", "status": "False", "reason": "MachineCreationFailed", "message": message });
+            machine["status"] =
+                json!({ "phase": "Provisioning", "providerStatus": { "conditions": [failed] } });
+        };
+        let found = machine(refused, &[]);
+        assert_eq!(found["stage"], stage, "{found:#}");
+    }
+}
+
 /// The condition's words, of whatever type, whether `False` or `Unknown`; and what a Machine keeps.
 #[test]
 fn the_condition_of_a_machine_says_why() {
