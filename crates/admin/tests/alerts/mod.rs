@@ -303,6 +303,16 @@ fn under_warn_no_text_says_that_a_node_does_not_join() {
          policy refuses (a node without a Machine counts as a set). They go on to run; a new node from the same image would be let in with a \
          warning (mode Warn). `oc skewguard audit` says which machine sets still name it: give them a newer image."
     );
+    let none = POLICY.replace("Enforce", "None");
+    assert!(texts(&none, "BootImageRefused")[1].contains(
+        "the skew policy would refuse their boot image, but for its mode None; or it could not be judged"
+    ));
+    let (_, out, err) = rendered(&none, &["--target", "4.22"]);
+    assert!(!out.contains("mode Warn"), "{out}");
+    assert_eq!(
+        err,
+        "skewguard: warning: OldBootImageInUse is not among the alerts: the policy's mode is None.\n"
+    );
     let (object, out, _) = rendered(&warn, &["--target", "4.22"]);
     assert_eq!(rules(&object).len(), 5);
     for words in ["not join", "held", "no Node"] {

@@ -79,9 +79,12 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
         .left_out
         .iter()
         .map(|what| format!("OldBootImageInUse leaves out {what}."));
-    let nothing = refused.nodes.is_none().then(|| {
-        "OldBootImageInUse is not among the alerts: these limits refuse no version that a label can name.".to_owned()
-    });
+    let why = match policy.mode {
+        Mode::None => "the policy's mode is None",
+        Mode::Enforce | Mode::Warn => "these limits refuse no version that a label can name",
+    };
+    let is_nothing = refused.nodes.is_none();
+    let nothing = is_nothing.then(|| format!("OldBootImageInUse is not among the alerts: {why}."));
     let not_told = (born.left_out > 0).then(|| {
         format!(
             "BornTooOldForUpdate leaves out {} known issues of updates: the metric does not say more than a node's boot image, `oc skewguard audit --target` does.",

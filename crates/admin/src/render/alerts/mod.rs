@@ -41,10 +41,17 @@ pub(crate) fn rule(
             "would not join",
             "max(mcc_boot_image_skew_enforcement_none) == 1\nor\n",
         ],
-        Mode::Warn | Mode::None => [
+        Mode::Warn => [
             "would be refused",
             "would refuse their boot image, and lets them in (mode Warn)",
             "would be let in with a warning (mode Warn)",
+            "",
+        ],
+        // By its own kernel command line a node judges all the same.
+        Mode::None => [
+            "would be refused",
+            "would refuse their boot image, but for its mode None",
+            "",
             "",
         ],
     };
