@@ -138,8 +138,8 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
         stage: finding.stage,
         cause: finding.name(),
         key: finding.key(case.name),
-        remarks: finding.remarks(),
-        rows: finding.rows(),
+        remarks: finding.remarks.clone(),
+        rows: finding.rows.clone(),
         is_certain: proof.is_some(),
         proof,
         steps: finding.steps(&case.known),
@@ -169,7 +169,7 @@ fn find(case: &mut Case<'_>) -> Finding {
         && !case.is_off_and_silent()
         && let Some(finding) = case.of_node()
     {
-        return finding;
+        return case.beside_old_state(finding);
     }
     if let Err(finding) = instance {
         case.reach_node();

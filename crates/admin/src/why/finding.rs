@@ -67,9 +67,9 @@ pub(super) struct Finding {
     /// The failure of the provider behind it.
     pub(super) failure: Option<FailureKind>,
     /// Loops and the like that it is a part of.
-    remarks: Vec<Cause>,
+    pub(super) remarks: Vec<Cause>,
     /// Names of the rows that it is told by.
-    rows: Vec<&'static str>,
+    pub(super) rows: Vec<&'static str>,
     proof: Option<Box<Proof>>,
 }
 
@@ -182,14 +182,6 @@ impl Finding {
             }));
         }
         self
-    }
-
-    pub(super) fn remarks(&self) -> Vec<Cause> {
-        self.remarks.clone()
-    }
-
-    pub(super) fn rows(&self) -> Vec<&'static str> {
-        self.rows.clone()
     }
 
     pub(super) fn name(&self) -> CauseName {

@@ -261,13 +261,14 @@ impl<'a> Case<'a> {
         }
         let pods = self.facts.failing_pods.iter();
         let pods: Vec<_> = pods.filter(|((node, _), _)| node == own).collect();
-        self.see_more("such Pods", pods.len(), 3);
+        let all = pods.len();
         for ((_, pod), why) in pods.into_iter().take(3) {
             self.see(format!("Pod {pod}"), None, why);
             let (space, pod) = pod.split_once('/').unwrap_or(("default", pod));
             let ran = when(matches!(&**why, "CrashLoopBackOff" | "Error"));
             finding = self.with(finding, row!(PodFails space, pod, why, ran));
         }
+        self.see_more("such Pods", all, 3);
         let finding = self.with_request(node, finding);
         self.with(finding, row!(DescribeNode node = own))
     }

@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::finding::Finding;
-use super::instance_state::{ENDED, is_one_of};
+use super::instance_state::{ENDED, is_off_state, is_one_of};
 use super::request_step::{Asked, STILL_ASKS};
 use super::rows::row;
 use skewguard_cluster::kinds::machine::Machine;
@@ -30,6 +30,17 @@ impl Case<'_> {
             return self.with(finding, row!(AsksNow));
         }
         self.off_proved(finding, source)
+    }
+
+    /// Adds that its instance is called off, though the kubelet of its Node tells of itself.
+    pub(super) fn beside_old_state(&mut self, finding: Finding) -> Finding {
+        let state = self
+            .machine
+            .and_then(|machine| machine.instance_state.as_deref());
+        match state.filter(|state| is_off_state(state)) {
+            Some(state) => self.with(finding, row!(StateIsOld state)),
+            None => finding,
+        }
     }
 
     /// The finding of a machine that is off, which is proved where nobody asks in the name of its Node.

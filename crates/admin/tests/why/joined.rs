@@ -110,6 +110,16 @@ fn a_serving_request_that_waits_is_no_all_clear() {
     );
 }
 
+/// What is off tells nothing.
+#[test]
+fn a_state_that_the_kubelet_disproves_is_told_as_old() {
+    let off = [(": running", ": stopped")];
+    let report = changed("node-not-ready", &machine(), &off).json();
+    let wanted = " Its Machine calls the instance stopped, which is out of date, as it seems: its kubelet tells of itself.";
+    assert!(sentence(&report).ends_with(wanted), "{report:#}");
+    assert_eq!(only(&report)["stage"], "NodeNotReady");
+}
+
 #[test]
 fn a_machine_that_is_deleted_waits_for_no_node() {
     let deleted = [(
