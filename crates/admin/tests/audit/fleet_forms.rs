@@ -313,7 +313,7 @@ fn only_what_is_new_or_worse_in_a_cluster_counts_since_then() {
         "{text}"
     );
     assert!(
-        plain.contains(": 1 would be refused, 0 not known; not audited again: gone"),
+        plain.contains(": 1 would be refused; not audited again: gone"),
         "{text}"
     );
     assert!(!text.contains('\u{1b}'), "{text}");

@@ -137,7 +137,7 @@ fn conclude(
     Conclusion {
         readiness,
         sentence: sentence + ".",
-        later: (counts.later).line_of(counts.sets, counts.refused, clusters, later),
+        later: (counts.later).line_of(counts.sets, counts.outcomes.refused, clusters, later),
         next,
         passed: Vec::new(),
         asked: asked.clone(),

@@ -15,10 +15,7 @@ pub(super) struct Counts {
     pub(super) clusters: usize,
     with_refused: usize,
     pub(super) sets: usize,
-    pub(super) refused: usize,
-    unknown: usize,
-    /// Sets whose version is known, and about which the policy decides nothing.
-    undecided: usize,
+    pub(super) outcomes: Outcomes,
     pub(super) excepted: usize,
     allowed: usize,
     /// Allowed sets whose image is known to fail.
@@ -40,12 +37,46 @@ pub(super) struct Counts {
     pub(super) changes: Option<Changes>,
 }
 
+/// Sets that count, by what stands against them.
+#[derive(Default)]
+pub(super) struct Outcomes {
+    pub(super) refused: usize,
+    unknown: usize,
+    /// Sets whose version is known, and about which the policy decides nothing.
+    undecided: usize,
+}
+
+impl Outcomes {
+    fn add(&mut self, sets: &[&SetAudit]) {
+        let number = |is: fn(&SetAudit) -> bool| sets.iter().filter(|set| is(set)).count();
+        self.refused += number(|set| set.would_be_refused() && !set.is_excepted());
+        self.unknown += number(|set| set.is_open() && set.boot_image.is_none());
+        self.undecided += number(|set| set.is_open() && set.boot_image.is_some());
+    }
+
+    pub(super) fn open(&self) -> usize {
+        self.unknown + self.undecided
+    }
+
+    fn all(&self) -> usize {
+        self.refused + self.open()
+    }
+
+    /// The numbers of what is open, in words that go on after a number.
+    fn says_open(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        let all = [
+            (self.unknown, "not known"),
+            (self.undecided, "not decided by the policy"),
+        ];
+        all.into_iter().filter(|(number, _)| *number > 0)
+    }
+}
+
 /// The changes since an earlier audit.
 #[derive(Default)]
 pub(super) struct Changes {
     pub(super) time: String,
-    sets: usize,
-    refused: usize,
+    outcomes: Outcomes,
     /// Sets that were there then.
     gone: usize,
     /// Clusters that were audited then.
@@ -75,9 +106,7 @@ impl Counts {
         let number = |is: fn(&SetAudit) -> bool| sets.iter().filter(|set| is(set)).count();
         self.with_refused += usize::from(cluster.counted.rows.would_be_refused > 0);
         self.sets += sets.len();
-        self.refused += number(|set| set.would_be_refused() && !set.is_excepted());
-        self.unknown += number(|set| set.is_open() && set.boot_image.is_none());
-        self.undecided += number(|set| set.is_open() && set.boot_image.is_some());
+        self.outcomes.add(&sets);
         self.excepted += number(|set| !set.would_be_allowed() && set.is_excepted());
         self.allowed += number(SetAudit::would_be_allowed);
         self.known_to_fail += number(|set| set.would_be_allowed() && !set.known_issues.is_empty());
@@ -92,31 +121,25 @@ impl Counts {
         if let Some(since) = &audit.since {
             let changes = self.changes.get_or_insert_default();
             changes.time.clone_from(&since.time);
-            let (all, refused) = since.numbers();
-            changes.sets += all;
-            changes.refused += refused;
+            let new = audit.sets.iter().filter(|set| since.has(set));
+            changes.outcomes.add(&worst_rows(new));
             changes.gone += since.gone;
             changes.others[0] += usize::from(!since.same_policy);
             changes.others[1] += usize::from(!since.same_release);
         }
     }
 
-    pub(super) fn open(&self) -> usize {
-        self.unknown + self.undecided
-    }
-
     /// Tells whether nothing is new or worse than in the earlier audit that was named.
     pub(super) fn has_no_changes(&self) -> bool {
         let changes = self.changes.as_ref();
-        changes.is_some_and(|changes| changes.sets == 0)
+        changes.is_some_and(|changes| changes.outcomes.all() == 0)
     }
 
     /// The sets that count: refused, and open.
     pub(super) fn counted(&self) -> (usize, usize) {
-        match &self.changes {
-            Some(changes) => (changes.refused, changes.sets - changes.refused),
-            None => (self.refused, self.open()),
-        }
+        let changes = self.changes.as_ref().map(|changes| &changes.outcomes);
+        let outcomes = changes.unwrap_or(&self.outcomes);
+        (outcomes.refused, outcomes.open())
     }
 
     /// A cluster that was not audited weighs most: it is not known what it has. Then what is
@@ -136,9 +159,13 @@ impl Counts {
         let of_list = usize::from(self.is_list);
         let lacking = self.not_audited + self.hidden;
         let figures = [
-            ("refused", self.refused, "sets would be refused"),
-            ("unknown", self.unknown, "sets not known"),
-            ("unknown", self.undecided, "sets not decided by the policy"),
+            ("refused", self.outcomes.refused, "sets would be refused"),
+            ("unknown", self.outcomes.unknown, "sets not known"),
+            (
+                "unknown",
+                self.outcomes.undecided,
+                "sets not decided by the policy",
+            ),
             ("unknown", self.excepted, "sets excepted"),
             ("allowed", self.allowed, "sets allowed"),
             ("", self.sets, "sets in all"),
@@ -159,7 +186,7 @@ impl Counts {
     pub(super) fn says(&self) -> String {
         let sets = count(self.sets, "set");
         let clusters = count(self.clusters, "cluster");
-        let mut parts = vec![match (self.refused, self.is_list) {
+        let mut parts = vec![match (self.outcomes.refused, self.is_list) {
             (0, false) => format!("none of {sets} would be refused"),
             (0, true) => format!("none of {sets} in {clusters} would be refused"),
             (some, false) => format!("{some} of {sets} would be refused"),
@@ -168,14 +195,9 @@ impl Counts {
                 format!("{some} of {sets} would be refused, in {with} of {clusters}")
             }
         }];
-        for (number, what) in [
-            (self.unknown, "not known"),
-            (self.undecided, "not decided by the policy"),
-            (self.excepted, "excepted"),
-        ] {
-            if number > 0 {
-                parts.push(format!("{number} {} {what}", form(number, "is", "are")));
-            }
+        let excepted = Some((self.excepted, "excepted")).filter(|(number, _)| *number > 0);
+        for (number, what) in self.outcomes.says_open().chain(excepted) {
+            parts.push(format!("{number} {} {what}", form(number, "is", "are")));
         }
         if self.known_to_fail > 0 {
             let (fail, have) = (self.known_to_fail, form(self.known_to_fail, "has", "have"));
@@ -213,7 +235,8 @@ impl Counts {
             false => String::new(),
         };
         let clusters = within(self.clusters);
-        let mut parts = vec![match changes.sets {
+        let outcomes = &changes.outcomes;
+        let mut parts = vec![match outcomes.all() {
             0 if self.hidden + self.not_audited > 0 => {
                 format!("Not known whether anything is new or worse since {then}{clusters}")
             }
@@ -221,15 +244,15 @@ impl Counts {
                 format!("Only what later releases would refuse is new since {then}{clusters}")
             }
             0 => format!("Nothing is new or worse since {then}{clusters}"),
-            some => format!(
-                "{}{clusters} {} new or worse since {then}: {} would be refused, {} not known",
-                count(some, "set"),
-                form(some, "is", "are"),
-                changes.refused,
-                some - changes.refused
-            ),
+            some => {
+                let (sets, are) = (count(some, "set"), form(some, "is", "are"));
+                let refused = (outcomes.refused, "would be refused");
+                let says = numbers(std::iter::once(refused).chain(outcomes.says_open()));
+                let says = says.join(", ");
+                format!("{sets}{clusters} {are} new or worse since {then}: {says}")
+            }
         }];
-        parts.extend(self.as_before().filter(|_| changes.sets == 0));
+        parts.extend(self.as_before().filter(|_| outcomes.all() == 0));
         if changes.gone > 0 {
             parts.push(format!("{} gone", changes.gone));
         }
@@ -247,14 +270,13 @@ impl Counts {
 
     /// Sets that were refused or unknown then, and still are.
     fn as_before(&self) -> Option<String> {
-        let (number, what) = match (self.refused, self.open()) {
-            (0, 0) => return None,
-            (0, open) => (open, "not known".to_owned()),
-            (refused, 0) => (refused, "refused".to_owned()),
-            (refused, open) => (refused, format!("refused and {open} not known")),
-        };
+        let refused = Some((self.outcomes.refused, "refused")).filter(|(number, _)| *number > 0);
+        let mut all = refused.into_iter().chain(self.outcomes.says_open());
+        let (number, what) = all.next()?;
         let (sets, are) = (count(self.sets, "set"), form(number, "is", "are"));
-        Some(format!("{number} of {sets} {are} {what}, as before"))
+        let first = format!("{number} of {sets} {are} {what}");
+        let all: Vec<String> = std::iter::once(first).chain(numbers(all)).collect();
+        Some(format!("{}, as before", all.join(", ")))
     }
 
     /// The limits of what can be said.
@@ -285,8 +307,14 @@ impl Counts {
     }
 }
 
+/// Each with its number.
+fn numbers<'a>(all: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
+    all.map(|(number, what)| format!("{number} {what}"))
+        .collect()
+}
+
 /// The worst row of each set: a control plane has one for each of its images.
-fn worst_rows(rows: &[SetAudit]) -> Vec<&SetAudit> {
+fn worst_rows<'a>(rows: impl IntoIterator<Item = &'a SetAudit>) -> Vec<&'a SetAudit> {
     let rank = |set: &&SetAudit| (set.would_be_allowed(), set.is_excepted(), Word::of(set));
     let sets = by_object(rows).into_iter();
     sets.filter_map(|rows| rows.into_iter().min_by_key(rank))

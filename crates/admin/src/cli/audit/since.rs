@@ -254,15 +254,4 @@ impl AuditChanges {
             .iter()
             .any(|change| change.object() == set.object() && change.row_name == set.row_name)
     }
-
-    /// Number of sets that are new or worse, and of those that would be refused.
-    pub(super) fn numbers(&self) -> (usize, usize) {
-        let is_refused = |change: &&SetChange| change.is == Word::Refused.lower();
-        let all = self.changes.iter();
-        let refused = all.clone().filter(is_refused);
-        (
-            objects(all.map(SetChange::object)),
-            objects(refused.map(SetChange::object)),
-        )
-    }
 }

@@ -59,7 +59,9 @@ pub(super) fn form<'a>(number: usize, one: &'a str, more: &'a str) -> &'a str {
 }
 
 /// The rows of each set.
-pub(super) fn by_object(rows: &[SetAudit]) -> Vec<Vec<&SetAudit>> {
+pub(super) fn by_object<'a>(
+    rows: impl IntoIterator<Item = &'a SetAudit>,
+) -> Vec<Vec<&'a SetAudit>> {
     let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
     for row in rows {
         sets.entry(row.object()).or_default().push(row);
