@@ -499,8 +499,8 @@ fn known_issues_of_another_day_are_named() {
     let found: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{err}"));
     let warnings = found["warnings"].as_array().unwrap();
     for wanted in [
-        "policy: known issue NoDaemonForRHEL8 differs in targets from the one that this version of skewguard ships; `oc skewguard policy refresh` takes today's list in",
-        "policy: known issue ShimOlderThanKernelSigningKey is withdrawn: 4.22 updates the ESP before the rebase, and new nodes of such images joined (openshift/machine-config-operator#5868); `oc skewguard policy refresh` takes today's list in",
+        "policy: known issue NoDaemonForRHEL8 differs in targets from the one that this version of skewguard ships; `oc skewguard policy refresh FILE --file FILE` takes today's list in",
+        "policy: known issue ShimOlderThanKernelSigningKey is withdrawn: 4.22 updates the ESP before the rebase, and new nodes of such images joined (openshift/machine-config-operator#5868); `oc skewguard policy refresh FILE --file FILE` takes today's list in",
     ] {
         assert!(warnings.contains(&json!(wanted)), "{warnings:#?}");
     }

@@ -41,15 +41,16 @@ fn todays_entries_take_the_place_of_those_that_differ() {
     assert_eq!(
         err,
         "\
-skewguard: replaced OldBootImagesPodmanMissingAuthFlag: it differs in effect from the one that this version of skewguard ships
-skewguard: replaced OldBootImagesComposeFSvsGrubProbe: it differs in effect from the one that this version of skewguard ships
-skewguard: replaced RPMOSTreeBefore2023.5: it differs in effect from the one that this version of skewguard ships
-skewguard: removed ShimOlderThanKernelSigningKey: it is withdrawn: 4.22 updates the ESP before the rebase, and new nodes of such images joined (openshift/machine-config-operator#5868)
-skewguard: replaced NoDaemonForRHEL8: it differs in targets from the one that this version of skewguard ships
-skewguard: replaced VSphereOrderingCycle: it differs in effect from the one that this version of skewguard ships
-skewguard: added OneshotRestartResolvPrepender
-skewguard: added AArch64BootLoaderOfRHEL8
-skewguard: added IgnitionFailsInFIPSMode
+skewguard: would replace OldBootImagesPodmanMissingAuthFlag: it differs in effect from the one that this version of skewguard ships
+skewguard: would replace OldBootImagesComposeFSvsGrubProbe: it differs in effect from the one that this version of skewguard ships
+skewguard: would replace RPMOSTreeBefore2023.5: it differs in effect from the one that this version of skewguard ships
+skewguard: would remove ShimOlderThanKernelSigningKey: it is withdrawn: 4.22 updates the ESP before the rebase, and new nodes of such images joined (openshift/machine-config-operator#5868)
+skewguard: would replace NoDaemonForRHEL8: it differs in targets from the one that this version of skewguard ships
+skewguard: would replace VSphereOrderingCycle: it differs in effect from the one that this version of skewguard ships
+skewguard: would add OneshotRestartResolvPrepender
+skewguard: would add AArch64BootLoaderOfRHEL8
+skewguard: would add IgnitionFailsInFIPSMode
+skewguard: FILE stays as it is; --file writes a file
 "
     );
     // Its limit is the author's.
@@ -103,7 +104,11 @@ fn what_a_policy_lacks_is_added() {
         let mut all = sorted(whole);
         all.retain(|issue| !list.contains(issue["id"].as_str().unwrap()));
         assert_eq!(has, all, "{list}");
-        assert_eq!(err.matches("skewguard: added ").count(), all.len(), "{err}");
+        assert_eq!(
+            err.matches("skewguard: would add ").count(),
+            all.len(),
+            "{err}"
+        );
     }
     let (out, _) = refresh(&policy(""));
     assert!(
@@ -166,10 +171,42 @@ fn it_writes_the_policy_itself_and_no_other_file_that_exists() {
     let (exit, out, err) = run(&["policy", "refresh", policy, "--file", other]);
     assert_eq!((exit, out.as_str()), (1, ""));
     assert!(err.contains("exists already; --force replaces it"), "{err}");
-    let (exit, out, _) = run(&["policy", "refresh", policy, "--file", policy]);
+    let (exit, out, err) = run(&["policy", "refresh", policy, "--file", policy]);
     assert_eq!((exit, out.as_str()), (0, ""));
+    let says = "skewguard: removed ShimOlderThanKernelSigningKey: it is withdrawn: ";
+    assert!(err.contains(says) && !err.contains("would"), "{err}");
     let written = std::fs::read_to_string(policy).unwrap();
     assert_eq!(written, refresh(&std::fs::read_to_string(STALE).unwrap()).0);
     let (exit, _, err) = run(&["policy", "refresh", other]);
     assert!(exit == 1 && err.contains("other.json"), "{err}");
+}
+
+/// Its comments would be lost, and nothing brings them back.
+#[test]
+fn a_policy_in_yaml_is_replaced_where_asked() {
+    const YAML: &str = "# ours\napiVersion: skewguard.dev/v1alpha1\nkind: BootImageSkewPolicy\nmode: Warn\nlimits: [{deniedVersions: []}]\nknownIssues: []\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("policy.yaml");
+    std::fs::write(&path, YAML).unwrap();
+    let path = path.to_str().unwrap();
+    let json = path.replace("yaml", "json");
+    let refresh = |more: &[&str]| {
+        let (exit, out, err) = run(&[&["policy", "refresh", path], more].concat());
+        (exit, out, err.replace(path, "FILE").replace(&json, "JSON"))
+    };
+    let refused = "skewguard: FILE: is YAML, and would become JSON without its comments: `--file JSON` keeps it, --force replaces it\n";
+    assert_eq!(
+        refresh(&["--file", path]),
+        (1, String::new(), refused.to_owned())
+    );
+    assert_eq!(std::fs::read_to_string(path).unwrap(), YAML);
+    let says = "skewguard: FILE: its known issues are today's\nskewguard: FILE is YAML: written is JSON, without comments\n";
+    for more in [&[][..], &["--file", &json], &["--file", path, "--force"]] {
+        let (exit, out, err) = refresh(more);
+        assert_eq!((exit, err.as_str()), (0, says));
+        let written = more
+            .get(1)
+            .map(|file| std::fs::read_to_string(file).unwrap());
+        assert!(written.unwrap_or(out).starts_with("{\n  \"apiVersion\": "));
+    }
 }

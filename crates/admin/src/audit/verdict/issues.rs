@@ -73,7 +73,7 @@ pub(in crate::audit) fn of_another_day(policy: &PolicyInput) -> impl Iterator<It
         let says = difference(issue)?.says();
         let id = &issue.id;
         Some(format!(
-            "policy: known issue {id} {says}; `oc skewguard policy refresh` takes today's list in"
+            "policy: known issue {id} {says}; `oc skewguard policy refresh FILE --file FILE` takes today's list in"
         ))
     })
 }

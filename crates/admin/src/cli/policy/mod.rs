@@ -15,8 +15,9 @@ use std::path::Path;
 #[command(after_help = "\
 A policy from nothing, and policy.md, which describes its fields:
   oc skewguard policy init --file policy.json
-  oc skewguard policy lint policy.json     after every edit
-  oc skewguard policy refresh policy.json  today's issues")]
+After every edit, and today's known issues for one of another day:
+  oc skewguard policy lint policy.json
+  oc skewguard policy refresh policy.json --file policy.json")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
