@@ -422,6 +422,24 @@ fn check_takes_a_version_and_no_policy() {
     }
 }
 
+/// A name that `inspect` reads, and an id that it knows.
+#[test]
+fn check_takes_the_name_of_an_image() {
+    for (name, version) in [
+        (
+            "rhcos-412.86.202301311551-0-vmware.x86_64",
+            "412.86.202301311551-0",
+        ),
+        ("ami-0fe05b1aa8dacfa90", "412.86.202212081411-0"),
+    ] {
+        let (out, err, exit) = run(&["check", "--image", name, "--target", "4.22", "-o", "json"]);
+        assert_eq!((err.as_str(), exit), ("", Exit::Done), "{name}");
+        let verdict: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(verdict["bootImage"]["version"], version);
+        assert_eq!(verdict["verdict"], "Refused");
+    }
+}
+
 /// The policies that `policy init --help` shows have no mistake, and the lint names the limit that
 /// workers alone lack.
 #[test]

@@ -373,8 +373,8 @@ fn another_file_than_was_meant_is_called_what_it_is() {
         ),
         (
             &["check", "--image", "ami-0123456789abcdef0"],
-            "skewguard: --image ami-0123456789abcdef0: no version that skewguard recognizes; `oc skewguard inspect ami-0123456789abcdef0` \
-             looks it up among those of openshift/installer"
+            "skewguard: --image ami-0123456789abcdef0: no version that skewguard recognizes; an AMI's name may say it: aws ec2 describe-images \
+             --image-ids AMI --query 'Images[].Name'"
                 .to_owned(),
         ),
         (

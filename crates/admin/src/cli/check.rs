@@ -1,7 +1,7 @@
 //! `oc skewguard check`: what a policy says to a boot image, without a node.
 
 use super::inputs::{POLICY_VARIABLE, other_kind, policy_name, read_file};
-use super::{Exit, Failure, Io, named, parse_release};
+use super::{Exit, Failure, Io, inspect, named, parse_release};
 use crate::aleph;
 use crate::audit::cluster::target::is_okd;
 use crate::cli::audit::starter_of;
@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// The boot image's aleph file; - is standard input.
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, group = "of")]
     aleph: Option<PathBuf>,
-    /// The boot image's version, in place of its aleph file.
+    /// The boot image's version, or a name or id as `inspect` reads it, in place of its aleph file.
     #[arg(long, value_name = "VERSION", group = "of")]
     image: Option<String>,
     /// Release to ask about, such as the one to upgrade to.
@@ -128,17 +128,10 @@ const ON_NODE: &str = "a node has it as /sysroot/.coreos-aleph-version.json";
 /// The boot image's version, and where it stands.
 fn image(args: &Args) -> Result<(ImageVersion, String), Failure> {
     if let Some(text) = &args.image {
-        let version = ImageVersion::parse(text);
+        let (version, _) = inspect::decode(text);
         if !version.is_known() {
             let shown = printable_up_to(text, 256);
-            let help = match is_ami(text) {
-                true => format!(
-                    "`oc skewguard inspect {shown}` looks it up among those of openshift/installer"
-                ),
-                false => {
-                    "an aleph file's `version` is one, such as 418.94.202511191518-0".to_owned()
-                }
-            };
+            let help = inspect::help(is_ami(text));
             return Err(
                 format!("--image {shown}: no version that skewguard recognizes; {help}").into(),
             );

@@ -56,21 +56,26 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     if unknown == 0 {
         return Ok(Exit::Done);
     }
-    let help = match amis {
-        0 => "an aleph file's `version` is one, such as 418.94.202511191518-0",
-        _ => {
-            "an AMI's name may say it: aws ec2 describe-images --image-ids AMI --query 'Images[].Name'"
-        }
-    };
     let what = match (args.versions.as_slice(), unknown) {
         ([only], _) if only != "-" => format!("{}:", printable_up_to(only, LONGEST)),
         (_, 1) => "1 of these is".to_owned(),
         _ => format!("{unknown} of these are"),
     };
     io.say(format_args!(
-        "{what} no version that skewguard recognizes; {help}"
+        "{what} no version that skewguard recognizes; {}",
+        help(amis > 0)
     ));
     Ok(Exit::Failed)
+}
+
+/// A way to the version of what names none.
+pub(super) fn help(is_ami: bool) -> &'static str {
+    match is_ami {
+        true => {
+            "an AMI's name may say it: aws ec2 describe-images --image-ids AMI --query 'Images[].Name'"
+        }
+        false => "an aleph file's `version` is one, such as 418.94.202511191518-0",
+    }
 }
 
 /// Prints what one string says; `false` where that is nothing.
@@ -171,7 +176,7 @@ struct Ignition {
 
 /// A version, else that of the published image with this id, else the one in the name of an image,
 /// as the audit reads it.
-fn decode(text: &str) -> (ImageVersion, Option<&'static PublishedImage>) {
+pub(super) fn decode(text: &str) -> (ImageVersion, Option<&'static PublishedImage>) {
     let version = ImageVersion::parse(text);
     if version.is_known() {
         return (version, None);
