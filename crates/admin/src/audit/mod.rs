@@ -30,6 +30,7 @@ pub(crate) use skewguard_cluster::cluster::Cluster as Objects;
 pub(crate) use verdict::own::{RefusedOwn, refused_own};
 
 use crate::API_VERSION;
+use crate::lint::own_release::refuses_no_hosted_node;
 use crate::trouble::tell;
 use crate::verdict::{PolicyInput, PolicyStatus};
 use crate::version::Release;
@@ -108,6 +109,7 @@ pub(crate) fn audit(
         unread,
         warnings,
         policy_differs_from_operator,
+        refuses_no_hosted_node: valid(policy_input).is_some_and(refuses_no_hosted_node),
         since: None,
         path: None,
         no_path: None,

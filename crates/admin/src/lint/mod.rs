@@ -10,7 +10,7 @@ mod issues;
 mod limit;
 mod machine;
 mod mistake;
-mod own_release;
+pub(crate) mod own_release;
 mod policy;
 mod published;
 pub mod shape;

@@ -108,22 +108,23 @@ fn say(lint: &mut Lint, at: &Located<'_>, rule: Rule, releases: &BTreeSet<OcpMin
     lint.say(at, rule, &holes);
 }
 
-/// Warns of a policy that enforces, and whose limits without release refuse nothing: HyperShift's
-/// nodes get no other.
+/// Warns of a policy that enforces, and whose limits without release refuse nothing.
 fn nothing_without_release(lint: &mut Lint, at: &Located<'_>, policy: &Policy) {
+    // Where there is none at all, that is said.
+    let has_any = policy.limits.iter().any(|limit| limit.release.is_none());
+    if lint.enforces && has_any && refuses_no_hosted_node(policy) {
+        lint.say(at, Rule::NothingWithoutRelease, &[]);
+    }
+}
+
+/// Tells whether the limits without release refuse nothing: HyperShift's nodes get no other.
+pub(crate) fn refuses_no_hosted_node(policy: &Policy) -> bool {
     let denies_nothing = |(_, bound): &(&str, Setting<Bound>)| match bound {
         Ok(Bound::Denied(denied)) => denied.entries.is_empty(),
         _ => false,
     };
-    let limits = policy.limits.iter();
-    let mut of_any = limits.filter(|limit| limit.release.is_none()).peekable();
-    // Where there is none at all, that is said.
-    if lint.enforces
-        && of_any.peek().is_some()
-        && of_any.all(|limit| limit.rules.iter().all(denies_nothing))
-    {
-        lint.say(at, Rule::NothingWithoutRelease, &[]);
-    }
+    let mut of_any = policy.limits.iter().filter(|limit| limit.release.is_none());
+    of_any.all(|limit| limit.rules.iter().all(denies_nothing))
 }
 
 /// The releases that a limit is for, by its effect on their images, for some architecture and pool.

@@ -1,7 +1,7 @@
 //! The pool by which the next node of a set is judged: the node's own, whatever the set is called.
 
 use super::real::{gcp, list, machine_set};
-use super::{audit, fixture};
+use super::{audit, fixture, run};
 use serde_json::{Value, json};
 use skewguard_admin::cli::Exit;
 
@@ -222,4 +222,50 @@ fn a_node_pool_is_open_where_its_nodes_may_be_refused() {
     );
     assert_eq!(verdict("9.*").0, "Refused");
     assert_eq!(verdict("8.*").0, "Allowed");
+}
+
+/// The nodes of NodePools use the limits without release: a policy whose own let every image in is not to be enforced there.
+#[test]
+fn the_next_step_of_node_pools_is_a_policy_that_can_refuse_them() {
+    let desk = tempfile::tempdir().unwrap();
+    let init = |name: &str, more: &[&str]| {
+        let path = desk.path().join(name);
+        let path = path.to_str().unwrap().to_owned();
+        let (_, err, exit) = run(&[&["policy", "init", "--file", &path], more].concat());
+        assert_eq!((err.as_str(), exit), ("", Exit::Done));
+        path
+    };
+    let next = |target: &str, more: &[&str]| {
+        let from = [
+            "--from",
+            "tests/data/audit/hypershift.json",
+            "--target",
+            target,
+        ];
+        let (out, _, exit) = audit(&[&from[..], more].concat());
+        assert_eq!(exit, Exit::Done, "{out}");
+        let (_, next) = out.split_once("\nNext: ").unwrap();
+        let (next, _) = next.split_once("\n\n").unwrap();
+        let next = next.replace(desk.path().to_str().unwrap(), "DESK");
+        next.replace('\n', " ")
+    };
+    for (target, hosted) in [("4.22", "4.22"), ("5.0.3", "5.0")] {
+        assert_eq!(
+            next(target, &[]),
+            format!("oc skewguard policy init --hosted {hosted} --file policy.json")
+        );
+    }
+    assert_eq!(
+        next("4.22", &["--policy", &init("init.json", &[])]),
+        "for a NodePool of 4.22 or later start from `oc skewguard policy init --hosted RELEASE`: \
+         the limits without release refuse nothing, and nodes that do not know their release, such as HyperShift's, have no others"
+    );
+    assert_eq!(
+        next(
+            "4.22",
+            &["--policy", &init("hosted.json", &["--hosted", "4.22"])]
+        ),
+        "set \"mode\": \"Enforce\" in DESK/hosted.json, then \
+         `oc skewguard render machineconfig --policy DESK/hosted.json` for the NodePools' spec.config (docs/install.md#hypershift)"
+    );
 }

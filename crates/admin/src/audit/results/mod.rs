@@ -97,6 +97,9 @@ pub(crate) struct BootImageAudit {
     /// Differences between the policy and the Machine Config Operator.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     pub(crate) policy_differs_from_operator: Vec<OperatorDifference>,
+    /// The policy has no limit that refuses a NodePool's node.
+    #[serde(skip)]
+    pub(crate) refuses_no_hosted_node: bool,
     /// Sets that are new or worse than in an earlier audit, where one was named.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<AuditChanges>,

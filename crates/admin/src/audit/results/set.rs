@@ -377,6 +377,13 @@ impl SetAudit {
         !self.would_be_refused() && !self.would_be_allowed()
     }
 
+    /// The command that mends a set that counts. An unknown image may be allowed as it is.
+    pub(crate) fn mended_by(&self) -> Option<&str> {
+        let is_open = self.is_unknown() && self.boot_image.is_some();
+        let is_wrong = (self.would_be_refused() || is_open) && !self.is_excepted();
+        self.patch.as_deref().filter(|_| is_wrong)
+    }
+
     /// The verdicts of later releases, in words.
     pub(crate) fn says_later(&self) -> Option<String> {
         let says = |(n, window): (usize, &RefusedWindow)| {

@@ -1,10 +1,11 @@
 //! The next step after an audit (pure).
 
-use super::audit_request::{AuditRequest, is_own_release};
+use super::audit_request::{AuditRequest, is_own_release, release_of};
 use super::counts::Counts;
 use super::forms::facts::{lookup_helps, remedies};
 use crate::audit::results::set::SetKind;
 use crate::audit::{BootImageAudit, SetAudit};
+use crate::lint::Rule;
 use crate::lint::starter::STARTER_NAME;
 
 /// The next step after an audit.
@@ -74,10 +75,10 @@ pub(super) fn next(
 ) -> Option<NextStep> {
     if counts.hidden == 0 && counts.has_no_changes() {
         None
-    } else if counts.refused > 0 {
+    } else if counts.outcomes.refused > 0 {
         Some(mend(audit, asked))
-    } else if counts.open() > 0 {
-        Some(know(audit))
+    } else if counts.outcomes.open() > 0 {
+        Some(know(audit, asked))
     } else if counts.hidden + counts.makers > 0 {
         Some(NextStep::Below(Below::Unread))
     } else {
@@ -90,20 +91,33 @@ fn ready(counts: &Counts, audit: &BootImageAudit, asked: &AuditRequest) -> Optio
     let own = audit.policy.as_ref();
     let mode = own.and_then(|policy| policy.mode.as_deref());
     let lacks = |set: &SetAudit| set.known_issues.iter().any(|issue| !issue.in_policy);
+    let all = |is: fn(&SetAudit) -> bool| audit.sets.iter().all(is);
+    let is_hosted = !audit.sets.is_empty() && all(|set| set.kind == SetKind::NodePool);
+    let idles = is_hosted && audit.refuses_no_hosted_node;
     let Some(policy) = &asked.policy else {
         let init = own.map_or(STARTER_NAME, |policy| &policy.path);
-        return Some(NextStep::Command(format!("{init} --file policy.json")));
+        let release = audit
+            .sets
+            .iter()
+            .filter_map(|set| release_of(set.release.as_deref()?));
+        let hosted = release.max().filter(|_| idles && init == STARTER_NAME);
+        let hosted = hosted.map_or_else(String::new, |own| format!(" --hosted {}", own.minor));
+        return Some(NextStep::Command(format!(
+            "{init}{hosted} --file policy.json"
+        )));
     };
     let words = if audit.sets.iter().any(lacks) {
         format!("`oc skewguard policy lint {policy}`, which names the known issues that it lacks")
     } else if counts.excepted > 0 {
         "change the images of what is excepted, or leave its pools out of the policy: nodes and admission know no exceptions".to_owned()
+    } else if idles {
+        let finding = Rule::NothingWithoutRelease.finding("", (1, 1), &[]);
+        format!("{}: {}", finding.help, finding.message)
     } else if mode == Some("Enforce") {
         return None;
     } else {
-        let all = |is: fn(&SetAudit) -> bool| audit.sets.iter().all(is);
         let render = format!("`oc skewguard render machineconfig --policy {policy}");
-        let render = if all(|set| set.kind == SetKind::NodePool) {
+        let render = if is_hosted {
             format!("{render}` for the NodePools' spec.config (docs/install.md#hypershift)")
         } else if all(|set| set.pool.as_deref() == Some("master")) {
             format!("{render} --role master`")
@@ -116,8 +130,7 @@ fn ready(counts: &Counts, audit: &BootImageAudit, asked: &AuditRequest) -> Optio
 }
 
 fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> NextStep {
-    let is_mended =
-        |set: &SetAudit| set.would_be_refused() && !set.is_excepted() && set.patch.is_some();
+    let is_mended = |set: &SetAudit| set.mended_by().is_some();
     // The images of another release than the cluster's own are no fix yet.
     let target = asked.target.as_deref();
     let is_own = target.is_none_or(|target| is_own_release(audit, target));
@@ -129,22 +142,17 @@ fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> NextStep {
 }
 
 /// The script that makes most unknown versions known, where one does; else what is said below.
-fn know(audit: &BootImageAudit) -> NextStep {
+fn know(audit: &BootImageAudit, asked: &AuditRequest) -> NextStep {
     let sets = audit.sets.iter().filter(|set| !set.is_excepted());
-    match sets.filter_map(|set| set.to_know_by).min() {
-        Some(script) => NextStep::Command(script.command().to_owned()),
-        None => NextStep::Below(below(audit)),
+    if let Some(script) = sets.filter_map(|set| set.to_know_by).min() {
+        return NextStep::Command(script.command().to_owned());
     }
-}
-
-/// The place of the text that says what to do about open sets.
-fn below(audit: &BootImageAudit) -> Below {
     let any = |is: fn(&SetAudit) -> bool| audit.sets.iter().filter(|set| set.is_open()).any(is);
     if any(|set| set.to_know.is_some()) {
-        Below::Know
+        NextStep::Below(Below::Know)
     } else if any(|set| set.remedy.is_some()) {
-        Below::Change
+        mend(audit, asked)
     } else {
-        Below::WhyUndecided
+        NextStep::Below(Below::WhyUndecided)
     }
 }

@@ -79,8 +79,7 @@ fn of_audit(audit: &BootImageAudit, oc: &str) -> Value {
         .iter()
         .filter(is_open)
         .filter(|set| !set.is_excepted());
-    let (mended, by_hand): (Vec<_>, Vec<_>) =
-        open.partition(|set| set.would_be_refused() && set.patch.is_some());
+    let (mended, by_hand): (Vec<_>, Vec<_>) = open.partition(|set| set.mended_by().is_some());
     let oldest = audit.oldest.as_ref();
     let oldest = oldest.filter(|oldest| oldest.command.is_some());
     let rows = |sets: Vec<&SetAudit>| sets.into_iter().map(row).collect::<Vec<_>>();

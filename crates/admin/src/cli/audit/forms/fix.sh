@@ -24,6 +24,10 @@ patches
 {% endif %}
 {% for set in of.by_hand %}
 # {{ set.title }}: {{ set.advice or set.message }}
+{% if set.patch %}
+# It may be allowed as it is: {{ set.message }}. The command:
+#     {{ set.patch }}
+{% endif %}
 {% if set.patchFile %}
 {% for line in set.patchFile.text|lines %}
 #     {{ line }}
