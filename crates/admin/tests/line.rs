@@ -438,6 +438,10 @@ fn check_takes_the_name_of_an_image() {
         assert_eq!(verdict["bootImage"]["version"], version);
         assert_eq!(verdict["verdict"], "Refused");
     }
+    let name = "RHEL-9.4-RHCOS-9.6_HVM_GA-20260210-x86_64-0-59ead7de-2540-4653-a8b0-fa7926d5c845";
+    let (out, ..) = run(&["check", "--image", name, "--target", "4.22"]);
+    assert!(out.starts_with("Allowed: "), "{out}");
+    assert!(out.contains(&format!("{name} no known issue\n")), "{out}");
 }
 
 /// The policies that `policy init --help` shows have no mistake, and the lint names the limit that

@@ -134,7 +134,7 @@ fn table(findings: &[Finding]) -> String {
     for finding in findings {
         let have = finding.have.as_deref().unwrap_or("unknown");
         let row = format!(
-            "  {:<26}{:<14}{have:<24}{}",
+            "  {:<26}{:<14}{have:<23} {}",
             finding.rule.as_str(),
             finding.result.as_str(),
             finding.want
