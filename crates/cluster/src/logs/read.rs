@@ -387,7 +387,7 @@ mod tests {
         let path = Path::new("machine-config-server-1.log");
         let endless = || Endless(line, 0);
         cluster.add_start(path, &mut endless(), 1 << 20).unwrap();
-        cluster.undated_logs[0].1 = vec![0; (MAX_UNDATED - (2 << 20)) as usize];
+        cluster.undated_logs[0].1 = vec![0; usize::try_from(MAX_UNDATED).unwrap() - (2 << 20)];
         for name in ["machine-config-server-2.log", "machine-config-server-3.log"] {
             cluster
                 .add_start(Path::new(name), &mut endless(), 3 << 20)

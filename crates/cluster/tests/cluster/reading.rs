@@ -102,7 +102,7 @@ fn an_object_that_does_not_say_what_it_is_is_named() {
         (json!(7), "has no kind"),
         (json!([]), "has no kind"),
     ] {
-        let said = not_understood(&cluster(&[object.clone()]));
+        let said = not_understood(&cluster(std::slice::from_ref(&object)));
         assert!(
             matches!(&said[..], [one] if one.contains(why)),
             "{object} {said:?}"
@@ -165,7 +165,7 @@ fn of_several_copies_the_newest_counts() {
 /// Objects without end are refused.
 #[test]
 fn more_objects_than_are_read_end_the_reading() {
-    let mut all = Cluster::default();
+    let mut all = cluster(&[]);
     all.count = crate::add::MAX_OBJECTS;
     let error = add(&mut all, None, ("", ""), &json!({})).unwrap_err();
     assert_eq!(error.what, "there are more than 200000 objects");
