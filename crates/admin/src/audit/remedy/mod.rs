@@ -62,6 +62,13 @@ impl Remedy {
         }
     }
 
+    /// The same, and another change beside it.
+    pub(crate) fn and(self, also: Option<&str>) -> Self {
+        let texts: Vec<&str> = self.text.as_deref().into_iter().chain(also).collect();
+        let text = (!texts.is_empty()).then(|| texts.join("; "));
+        Self { text, ..self }
+    }
+
     /// The same once the cluster is updated to the release of the image; no image is made for an older one.
     fn after(self, release: Option<OcpMinor>, holds_to: Option<Release>) -> Self {
         let is_image = self.version.is_some();

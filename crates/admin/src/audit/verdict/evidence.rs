@@ -33,6 +33,8 @@ pub(crate) struct Judged {
     pub(crate) help: Option<LookupHelp>,
     pub(crate) later: Vec<RefusedWindow>,
     pub(crate) note: Option<String>,
+    /// A change of the policy beside the set's.
+    pub(crate) also: Option<&'static str>,
 }
 
 /// The verdict, which is open for this reason: it blocks nothing that was refused for another.
@@ -135,6 +137,10 @@ pub(crate) fn with_pool(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
 /// Pools that every cluster has.
 const BUILT_IN: [&str; 3] = ["master", "worker", "arbiter"];
 
+/// The change of a policy whose limits for a release a NodePool's nodes do not use.
+const HOSTED: &str =
+    "give the policy limits without release, as `oc skewguard policy init --hosted` writes them";
+
 /// Judges a NodePool as its nodes are, too: they do not know their release, and use the limits without one.
 pub(crate) fn as_hosted(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
     // Its image is that of the release that is asked about.
@@ -179,11 +185,12 @@ pub(crate) fn as_hosted(judged: Judged, set: &Set, judge: Judge<'_>) -> Judged {
         None if is_refused => Judged {
             verdict: Verdict {
                 message: format!(
-                    "{}; its nodes do not know their release, and the limits without one let them in: `oc skewguard policy init --hosted`",
+                    "{}; its nodes do not know their release, and the limits without one let them in",
                     judged.verdict.message
                 ),
                 ..judged.verdict
             },
+            also: Some(HOSTED),
             ..judged
         },
         _ => judged,
@@ -218,6 +225,7 @@ pub(crate) fn with_horizon(verdict: Verdict, known: KnownVersion, judge: Judge<'
         help,
         later: refusals,
         note: None,
+        also: None,
     }
 }
 
@@ -333,6 +341,7 @@ pub(crate) fn guessed(
         help: None,
         later: Vec::new(),
         note: looked_for(set, objects),
+        also: None,
     };
     if let Some((verdict, from)) = by_release(set, judge) {
         return Judged {

@@ -53,11 +53,11 @@ pub(crate) fn judge(
     };
     let mut known_issues = known_to_fail(judge, judged.version.as_ref());
     known_issues.extend(cpu::old_image(&set, judged.version.as_ref()));
-    let policy = judged.verdict.policy.clone();
+    let (policy, also) = (judged.verdict.policy.clone(), judged.also);
     let row = SetAudit {
         known_issues,
         missing_limit,
-        ..row(set, judged, remedy, objects)
+        ..row(set, judged, remedy.and(also), objects)
     };
     (row, policy)
 }

@@ -65,6 +65,7 @@ impl<'a> Lookup<'a> {
             }
         }
         let index = Index::new(objects);
+        let groups = objects.machines.iter().map(|machine| machine.group);
         Self {
             objects,
             strays: strays(objects, &index),
@@ -73,11 +74,7 @@ impl<'a> Lookup<'a> {
             joined: RefCell::default(),
             architecture: OnceCell::new(),
             region: OnceCell::new(),
-            groups: objects
-                .machines
-                .iter()
-                .map(|machine| machine.group)
-                .collect(),
+            groups: groups.collect(),
         }
     }
 
@@ -157,13 +154,9 @@ impl<'a> Lookup<'a> {
         if self.objects.is_listed("", "Node") {
             return Vec::new();
         }
-        let named = self
-            .by_image
-            .values()
-            .flatten()
-            .map(|(_, machine)| *machine);
+        let named = self.by_image.values().flatten();
         let missing =
-            named.filter_map(|machine| Some((self.index.node_not_read(machine)?, machine)));
+            named.filter_map(|(_, machine)| Some((self.index.node_not_read(machine)?, *machine)));
         let decides = |machine: &Machine| {
             let image = self.objects.image_of(&machine.metadata, &machine.source);
             self.listed(&image, &mut Vec::new()).is_none()
@@ -202,11 +195,8 @@ impl<'a> Lookup<'a> {
             None => {
                 let joined = self.joined(image);
                 notes.extend_from_slice(&joined.notes);
-                joined
-                    .by_nodes
-                    .as_ref()
-                    .or(joined.by_reports.as_ref())
-                    .cloned()
+                let by_nodes = joined.by_nodes.as_ref();
+                by_nodes.or(joined.by_reports.as_ref()).cloned()
             }
         }
     }
