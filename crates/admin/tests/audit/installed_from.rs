@@ -1,4 +1,4 @@
-//! Joined nodes that an update breaks, by what they were born with.
+//! Joined nodes that an update breaks, by the image that they were installed from.
 
 use crate::audit::{POLICY, audit};
 use serde_json::{Value, json};

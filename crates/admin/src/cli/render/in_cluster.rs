@@ -32,7 +32,7 @@ Example:
 A runbook for each alert:
   ", crate::docs!("alerts.md"), "
 
-Conditional risks for an update graph, by what nodes were born with:
+Conditional risks for an update graph, by the image that nodes were installed from:
   oc skewguard render alerts --risks")
 )]
 pub(super) struct AlertsArgs {
