@@ -73,7 +73,8 @@ impl Case<'_> {
             Some((kind, message)) if !is_installed => {
                 field = ERROR;
                 let failure = Failure::of_platform(Some(Platform::Metal), message);
-                let row = row!(HostFails host = full_name, kind, says = sentence(message), help = failure.map_or(OTHER, |failure| &failure.next), again = when(failure.is_none_or(|failure| !failure.over)));
+                let (known, [_, space, of]) = (when(failure.is_some()), names(host));
+                let row = row!(HostFails host = full_name, kind, says = sentence(message), help = failure.map_or(OTHER, |failure| &failure.next), known, space, of, again = when(failure.is_none_or(|failure| !failure.over)));
                 self.tell(row).because(failure)
             }
             _ if !is_installed => self.not_installed(host),

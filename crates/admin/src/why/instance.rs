@@ -128,11 +128,11 @@ impl Case<'_> {
                 self.with(finding, row!(FailedSilently cloud, replace))
             }
             None => {
-                let help = Failure::of(machine, text).map_or(OTHER, |failure| &failure.next);
-                self.with(
-                    finding,
-                    row!(FailedForGood help, replace = self.replace(machine)),
-                )
+                let failure = Failure::of(machine, text);
+                let help = failure.map_or(OTHER, |failure| &failure.next);
+                let row = row!(FailedForGood help, replace = self.replace(machine));
+                let finding = self.with(finding, row);
+                self.beside_unknown(machine, failure, finding)
             }
         };
         let mut owners = machine.owners.iter();
@@ -235,7 +235,24 @@ impl Case<'_> {
         let is_broken = failure.is_some_and(Failure::is_of_instance);
         let row = row!(InstanceNotMade runs = when(is_broken), age, says = sentence(&why), hosts, help = failure.map_or(OTHER, |failure| &failure.next), then = self.then(machine, failure));
         let finding = self.tell(row).because(failure).sure(self, self.object());
+        let finding = self.beside_unknown(machine, failure, finding);
         Err(self.told_by(by == By::Event, finding))
+    }
+
+    /// Adds whose log says more, of a failure that is not known here.
+    fn beside_unknown(
+        &mut self,
+        machine: &Machine,
+        failure: Option<&Failure>,
+        finding: Finding,
+    ) -> Finding {
+        match failure {
+            None => {
+                let api = when(machine.is_of_cluster_api());
+                self.with(finding, row!(LogIfNothingNamed api))
+            }
+            Some(_) => finding,
+        }
     }
 
     /// The step after its failure is mended, for a Machine whose instance was not made.
