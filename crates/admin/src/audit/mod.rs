@@ -40,7 +40,7 @@ use cluster::machine_configuration::ManagedBootImages;
 use cluster::node::Node;
 use operator::{skew, value};
 use results::upkeep::{NEWEST, READ};
-use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary};
+use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary, some_of};
 use rows::set::{Set, repeated};
 use rows::{missing, node_classes, sets, without_set};
 use skewguard_cluster::index::Index;
@@ -354,7 +354,20 @@ fn left_out(lookup: &Lookup<'_>) -> Vec<String> {
         (count > 0).then(|| format!("{count} {what}"))
     };
     let counts = counts.into_iter().zip(LEFT_OUT).filter_map(words);
-    counts.chain(objects.others.os_images()).collect()
+    counts.chain(os_images(&objects.others.os_images)).collect()
+}
+
+/// The images that hosts of other clusters are booted with, in words.
+fn os_images(images: &[String]) -> Option<String> {
+    let images: Vec<&str> = images.iter().map(String::as_str).collect();
+    let shown = match images.len() {
+        0 => return None,
+        1..=8 => images.join(", "),
+        _ => some_of(&images),
+    };
+    Some(format!(
+        "AgentServiceConfig boots hosts of other clusters from {shown}: a policy of theirs judges them, not this one"
+    ))
 }
 
 fn lost_alephs(objects: &Objects) -> usize {

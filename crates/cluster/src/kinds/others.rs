@@ -1,6 +1,5 @@
 //! Objects that make no nodes of the cluster's (pure).
 
-use crate::names::some_of;
 use serde::Deserialize;
 
 /// Objects that are left out, and said to be.
@@ -9,7 +8,7 @@ pub struct Others {
     /// `MachinePool` of hive.openshift.io.
     pub hive_pools: usize,
     /// Images that an AgentServiceConfig boots hosts of other clusters with.
-    os_images: Vec<String>,
+    pub os_images: Vec<String>,
 }
 
 /// The most images of AgentServiceConfigs that are kept.
@@ -38,20 +37,5 @@ impl Others {
         });
         let room = MAX_OS_IMAGES.saturating_sub(self.os_images.len());
         self.os_images.extend(images.take(room));
-    }
-
-    /// The images that hosts of other clusters are booted with, in words.
-    pub fn os_images(&self) -> Option<String> {
-        let images: Vec<&str> = self.os_images.iter().map(String::as_str).collect();
-        (!images.is_empty()).then(|| {
-            format!(
-                "AgentServiceConfig boots hosts of other clusters from {}: a policy of theirs judges them, not this one",
-                if images.len() > 8 {
-                    some_of(&images)
-                } else {
-                    images.join(", ")
-                }
-            )
-        })
     }
 }
