@@ -122,15 +122,12 @@ impl CertificateRequest {
             ..
         } = object;
         let is_client = match &*object.signer {
-            "kubernetes.io/kube-apiserver-client-kubelet" => true,
+            "kubernetes.io/kube-apiserver-client-kubelet" | OTHER_CLIENTS => true,
             "kubernetes.io/kubelet-serving" => false,
-            OTHER_CLIENTS => true,
             _ => return None,
         };
         let is_first = is_client && !username.starts_with(NODE_USER);
-        let subject = object
-            .request
-            .and_then(|Raw(text)| Subject::of_request(&text));
+        let subject = (object.request).and_then(|Raw(text)| Subject::of_request(&text));
         let subject = subject.unwrap_or_default();
         let is_of_other_signer = object.signer == OTHER_CLIENTS;
         if is_of_other_signer && subject.node.is_none() {
@@ -142,10 +139,9 @@ impl CertificateRequest {
         });
         let is_stranger = own.is_none();
         let node = own.or(subject.node);
-        let is_named = is_dns_name(&metadata.name, MAX_NAME)
-            && node
-                .as_deref()
-                .is_some_and(|node| is_dns_name(node, MAX_NAME));
+        let names = [Some(&metadata.name), node.as_ref()];
+        let is_name = |name: &String| is_dns_name(name, MAX_NAME);
+        let is_named = names.iter().all(|name| name.is_some_and(is_name));
         let odd = if is_of_other_signer {
             Some(OddPart::Signer)
         } else if !is_own && is_stranger {
@@ -160,7 +156,8 @@ impl CertificateRequest {
         } else {
             odd_means((is_client, is_first), &groups, &usages)
         };
-        let denied = condition(&conditions, "Denied").or_else(|| condition(&conditions, "Failed"));
+        let has = |kind| condition(&conditions, kind);
+        let denied = has("Denied").or_else(|| has("Failed"));
         let certificate = object.certificate.map(|Raw(text)| text);
         (!metadata.name.is_empty()).then(|| Self {
             metadata,
@@ -169,9 +166,7 @@ impl CertificateRequest {
             is_first,
             odd,
             // A signer, which alone says that it failed, takes approved ones.
-            is_approved: ["Approved", "Failed"]
-                .iter()
-                .any(|kind| condition(&conditions, kind).is_some()),
+            is_approved: has("Approved").or_else(|| has("Failed")).is_some(),
             is_signed: certificate.is_some(),
             dates: certificate.as_deref().and_then(Validity::of_encoded_pem),
             denied: denied.map(Condition::says),
