@@ -29,7 +29,7 @@ use crate::kinds::target;
 use crate::kinds::user_data::{Authorities, Fingerprint, UserData};
 use crate::known_by::KnownBy;
 use crate::logs::ignition_server::IgnitionServers;
-use crate::logs::read::LogFile;
+use crate::logs::log_file::LogFile;
 use crate::logs::server_log::ServerLogs;
 use crate::moment::Moment;
 use crate::seen::Seen;

@@ -3,6 +3,7 @@
 
 pub mod approver_line;
 pub mod ignition_server;
+pub mod log_file;
 pub mod log_lines;
 mod matching;
 pub mod read;

@@ -1,6 +1,7 @@
 //! Logs of files, by their names, and what is kept of each (pure but for the readers that it is given).
 
 use super::approver_line::{refusal, refusal_of_all};
+use super::log_file::{Log, LogFile};
 use super::log_lines::lines;
 use super::server_line::{Line, read, split};
 use crate::cluster::Cluster;
@@ -26,17 +27,6 @@ pub fn is_log(path: &Path) -> bool {
 /// Tells whether a text begins as a log that is read.
 pub fn is_log_text(head: &[u8]) -> bool {
     kind_of_text(head).is_some()
-}
-
-/// A log that was found.
-#[derive(Debug)]
-pub struct LogFile {
-    kind: Log,
-    /// It is whole, and was read when the objects of its gather were.
-    is_of_now: bool,
-    gather: Option<PathBuf>,
-    /// Bytes that are read: the first.
-    most: u64,
 }
 
 impl Cluster {
@@ -256,16 +246,6 @@ fn kind_of_text(head: &[u8]) -> Option<Log> {
             None
         }
     })
-}
-
-/// A log that says something here.
-#[derive(Debug)]
-enum Log {
-    /// Of the machine-config-server's pod of this name.
-    Server(String),
-    Approver,
-    /// Of HyperShift's ignition server: its namespace, where the path has one, and its pod.
-    Ignition(String, String),
 }
 
 /// Owner of a log, by its name: `…/pods/machine-config-server-x7k2p/…/logs/current.log`, or what
