@@ -187,3 +187,27 @@ fn clusters_are_runs() {
         Value::Null
     );
 }
+
+#[test]
+fn an_exception_is_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("exceptions.yaml");
+    let list = "exceptions: [{set: c1-old, reason: OPS-2, until: 2999-12-31}]\n";
+    std::fs::write(&file, list).unwrap();
+    let aws = ["--from", "tests/data/audit/aws.json", "--exceptions"];
+    let (log, _) = sarif(&[&aws[..], &[file.to_str().unwrap()]].concat());
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let texts = results
+        .iter()
+        .map(|result| result["message"]["text"].as_str());
+    let text = texts.flatten().find(|text| text.contains("OPS-2")).unwrap();
+    assert!(
+        text.contains("\nexcepted until 2999-12-31: OPS-2"),
+        "{text}"
+    );
+    let (page, ..) = audit(&["--from", "tests/data/audit/vsphere.json", "-o", "html"]);
+    assert!(
+        page.contains(">installed with 4.21.3: probably 4.21<"),
+        "{page}"
+    );
+}

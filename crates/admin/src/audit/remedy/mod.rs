@@ -301,9 +301,14 @@ fn ask_the_owner(set: &Set, remedy: Remedy) -> Remedy {
 fn change(set: &Set, value: &str) -> String {
     match &set.template {
         Some((kind, name)) => format!(
-            "make a copy of {kind} {name}, which cannot be changed, with spec.template.spec.{} set to {value}; then name the copy in \
+            "make a copy of {kind} {name}, which cannot be changed, with spec.template.spec.{} set to {value}{}; then name the copy in \
              spec.template.spec.infrastructureRef of the {}",
             set.image.field.as_deref().unwrap_or("image"),
+            // Ironic compares it: with that of another image no host is installed.
+            match set.image.platform {
+                Some(Platform::Metal) => ", and image.checksum to that of the image",
+                _ => "",
+            },
             set.kind
         ),
         None => format!("set {} to {value}", field(set)),

@@ -126,7 +126,7 @@ fn of_set<'a>(
         .into_iter()
         .filter_map(|(kind, text)| match kind {
             FactKind::Image | FactKind::Members | FactKind::Nodes | FactKind::Note => None,
-            FactKind::Why | FactKind::Later => Some(text),
+            FactKind::Why | FactKind::Later | FactKind::Excepted => Some(text),
             _ => Some(format!("{}: {text}", kind.label())),
         });
     // The audit of that release has the remedy.
