@@ -759,24 +759,32 @@ spec:
     );
 }
 
-/// The images of a release that the cluster does not run yet are no fix.
+/// A patch for a later release sets what the cluster has: an image that comes after an update has none.
 #[test]
-fn a_fix_for_another_release_is_refused() {
+fn a_fix_has_the_images_that_the_cluster_may_have() {
     let text = list([at("4.21.3"), vec![machine_set("s", &old("aws"))]].concat());
     let fix = |more: &[&str]| audit_text(&text, &[&["--print-commands", "fix"], more].concat());
-    for target in ["4.22", "4.22.1", "5.0", "4.20"] {
-        let (out, err, exit) = fix(&["--target", target]);
-        assert_eq!((out.as_str(), exit), ("", Exit::Failed), "{target}");
-        assert!(
-            err.contains("the cluster is at 4.21.3") && err.contains("--any-release"),
-            "{err}"
-        );
-        let (out, _, exit) = fix(&["--target", target, "--any-release"]);
+    let (out, err, exit) = fix(&["--target", "4.20"]);
+    assert_eq!((out.as_str(), exit), ("", Exit::Failed));
+    let says = "skewguard: --print-commands fix --target 4.20.0: the cluster is at 4.21.3, and its sets would get the images of 4.20.0. \
+                Leave --target out, or say --any-release\n";
+    assert!(err.ends_with(says), "{err}");
+    // Without the ConfigMap the newest published one of the cluster's release.
+    let bare = list([
+        version(&[("4.21.3", "Completed")]),
+        machine_set("s", &old("aws")),
+    ]);
+    let own = (&text, " to 9.8.20260428-0\n");
+    for ((text, image), more) in [
+        (own, &["--target", "4.20", "--any-release"][..]),
+        (own, &["--target", "4.22"]),
+        (own, &["--target", "5.0"]),
+        ((&bare, " to 9.6."), &["--target", "4.22"]),
+    ] {
+        let (out, _, exit) = audit_text(text, &[&["--print-commands", "fix"], more].concat());
         assert_eq!(exit, Exit::Done);
-        assert!(
-            out.contains("# the cluster's own release: 4.21.3\n"),
-            "{out}"
-        );
+        let head = out.contains("# the cluster's own release: 4.21.3\n");
+        assert!(head && out.contains(image), "{out}");
     }
     for target in ["4.21", "4.21.3", "4.21.30"] {
         let (out, _, exit) = fix(&["--target", target]);

@@ -180,8 +180,8 @@ pub(in crate::cli) struct Args {
         conflicts_with = "output"
     )]
     pub(super) print_commands: Option<Script>,
-    /// With --print-commands fix: also for a --target that is not the cluster's own release, whose
-    /// images the sets then get.
+    /// With --print-commands fix: also for a --target before the cluster's own release, or where that
+    /// is unknown: the sets then get the target's images.
     #[arg(long, requires = "print_commands")]
     pub(super) any_release: bool,
     /// The time that each request to the server may take, with its repetitions, such as 30s or 2m.

@@ -83,9 +83,10 @@ pub(super) fn release_of(text: &str) -> Option<Release> {
     whole.or_else(|_| format!("{text}.0").parse()).ok()
 }
 
-/// Compares a minor release with the one that the cluster runs.
-pub(super) fn is_own_release(audit: &BootImageAudit, asked: &str) -> bool {
+/// Tells whether the patches for this release set images that the cluster may have as it is: what comes after an
+/// update has none.
+pub(super) fn may_be_patched(audit: &BootImageAudit, asked: &str) -> bool {
     let minor = |release: &str| release_of(release).map(|release| release.minor);
-    let asked = minor(asked);
-    asked.is_some() && audit.origin.release.as_deref().and_then(minor) == asked
+    let own = audit.origin.release.as_deref().and_then(minor);
+    own.is_some_and(|own| minor(asked).is_some_and(|asked| asked >= own))
 }

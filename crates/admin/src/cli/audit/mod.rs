@@ -32,7 +32,7 @@ use crate::text::printable;
 use crate::trouble::full_text;
 use crate::verdict::PolicyInput;
 use args::{FailOn, Form, Only, Script};
-use audit_request::{AuditRequest, is_own_release, release_of};
+use audit_request::{AuditRequest, may_be_patched, release_of};
 use conclusion::Conclusions;
 use exceptions::Exceptions;
 use forms::text::Detail;
@@ -341,15 +341,15 @@ fn warn_of_the_past(args: &Args, fleet: &FleetAudit, io: &mut Io<'_>) {
     }
 }
 
-/// The script sets images, which have to be those of the release that the cluster runs.
+/// The script sets images, which have to be of no other release than the cluster's.
 ///
 /// # Errors
-/// Another release was asked about, or the cluster's own is not known.
+/// An earlier release was asked about, or the cluster's own is not known.
 fn of_its_release(args: &Args, audit: &BootImageAudit) -> Result<(), Failure> {
     let Some(asked) = args.target.as_ref().filter(|_| !args.any_release) else {
         return Ok(());
     };
-    if is_own_release(audit, asked) {
+    if may_be_patched(audit, asked) {
         return Ok(());
     }
     let own = match &audit.origin.release {
@@ -357,8 +357,8 @@ fn of_its_release(args: &Args, audit: &BootImageAudit) -> Result<(), Failure> {
         Some(own) => format!("at {own}"),
     };
     Err(format!(
-        "--print-commands fix --target {asked}: the cluster is {own}, and its sets would get the images of {asked}. Update the cluster first, leave \
-         --target out, or say --any-release"
+        "--print-commands fix --target {asked}: the cluster is {own}, and its sets would get the images of {asked}. Leave --target out, or say \
+         --any-release"
     )
     .into())
 }

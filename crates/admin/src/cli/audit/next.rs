@@ -1,6 +1,6 @@
 //! The next step after an audit (pure).
 
-use super::audit_request::{AuditRequest, is_own_release, release_of};
+use super::audit_request::{AuditRequest, may_be_patched, release_of};
 use super::counts::Counts;
 use super::forms::facts::{lookup_helps, remedies};
 use crate::audit::results::set::SetKind;
@@ -131,10 +131,9 @@ fn ready(counts: &Counts, audit: &BootImageAudit, asked: &AuditRequest) -> Optio
 
 fn mend(audit: &BootImageAudit, asked: &AuditRequest) -> NextStep {
     let is_mended = |set: &SetAudit| set.mended_by().is_some();
-    // The images of another release than the cluster's own are no fix yet.
     let target = asked.target.as_deref();
-    let is_own = target.is_none_or(|target| is_own_release(audit, target));
-    if is_own && audit.sets.iter().any(is_mended) {
+    let may_be = target.is_none_or(|target| may_be_patched(audit, target));
+    if may_be && audit.sets.iter().any(is_mended) {
         NextStep::Command(format!("{} --print-commands fix", asked.command(target)))
     } else {
         NextStep::Below(Below::Change)
