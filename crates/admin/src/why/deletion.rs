@@ -9,8 +9,8 @@ pub(super) struct Deletion<'a> {
     pub(super) machine: &'a str,
     pub(super) at: Option<Moment>,
     pub(super) check: Option<&'a str>,
-    /// It had a Node; unknown where the Event does not say.
-    pub(super) had_node: Option<bool>,
+    /// Its Machine named a Node, which may have been gone.
+    pub(super) had_node: bool,
 }
 
 impl<'a> Deletion<'a> {
@@ -20,16 +20,15 @@ impl<'a> Deletion<'a> {
         if event.reason != "MachineDeleted" || event.kind != "Machine" {
             return None;
         }
-        let names = event.message.strip_prefix("Machine ");
-        let names = names.and_then(|rest| rest.split_once(" has been remediated"));
-        let mut parts = names.map(|(names, _)| names.split('/').skip(1));
-        let check = parts.as_mut().and_then(Iterator::next);
-        let node = parts.and_then(|mut parts| parts.nth(1));
+        let names = event.message.strip_prefix("Machine ")?;
+        let (names, _) = names.split_once(" has been remediated")?;
+        let mut parts = names.split('/').skip(1);
+        let (check, node) = (parts.next(), parts.nth(1)?);
         Some(Self {
             machine: &event.name,
             at: event.last,
             check: check.filter(|check| !check.is_empty()),
-            had_node: node.map(|node| !node.is_empty()),
+            had_node: !node.is_empty(),
         })
     }
 

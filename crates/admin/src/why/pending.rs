@@ -253,8 +253,10 @@ impl<'a> Case<'a> {
             self.reach(At::Certificate, format!("{id} is signed"));
         }
         let finding = if !request.is_signed {
-            let why = request.denied.as_deref().map_or(String::new(), sentence);
-            self.tell(row!(CertificateNotSigned id, ago, why))
+            match &request.denied {
+                Some(why) => self.tell(row!(CertificateRefused id, ago, why = sentence(why))),
+                None => self.tell(row!(CertificateNotSigned id, ago)),
+            }
         } else if request.dates.is_some_and(|dates| dates.until < self.now) {
             self.tell(row!(CertificateOutlived ago))
         } else {

@@ -4,8 +4,9 @@ use super::case::Case;
 use super::finding::Finding;
 use super::instance_state::{ENDED, is_off_state, is_one_of};
 use super::request_step::{Asked, STILL_ASKS};
-use super::rows::row;
+use super::rows::{row, when};
 use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::metadata::Metadata;
 use skewguard_core::platform::Platform;
 
 impl Case<'_> {
@@ -14,9 +15,11 @@ impl Case<'_> {
         self.see(source.clone(), None, format!("instance state {state}"));
         // Google Compute's TERMINATED is a stopped one.
         let is_stopped = machine.source.platform() == Some(Platform::Gcp) || state == "TERMINATED";
-        let finding = if is_one_of("error failed", state) {
+        let is_broken = is_one_of("error failed", state);
+        let is_ended = is_one_of(ENDED, state) && !is_stopped;
+        let finding = if is_broken {
             self.tell(row!(InstanceBroken state))
-        } else if is_one_of(ENDED, state) && !is_stopped {
+        } else if is_ended {
             let replace = self.replace(machine);
             self.tell(row!(InstanceEnded state, replace))
         } else {
@@ -29,6 +32,10 @@ impl Case<'_> {
             self.see_request(&seen);
             return self.with(finding, row!(AsksNow));
         }
+        let finding = match !is_ended && self.is_made_again(machine) {
+            true => self.with(finding, row!(SetMakesAnother ends = when(is_broken))),
+            false => finding,
+        };
         self.off_proved(finding, source)
     }
 
@@ -49,6 +56,22 @@ impl Case<'_> {
             None => finding.sure(self, source),
             Some(request) => self.with(finding, row!(AsksWhileOff request)),
         }
+    }
+
+    /// Tells if it never joined, nor asked for a certificate, and its set makes another once it is deleted.
+    fn is_made_again(&self, machine: &Machine) -> bool {
+        let is_worker = machine.role.as_deref() != Some("master");
+        let is_new = machine.node.is_none() && self.node.is_none();
+        let mut sets = self.facts.all_machine_sets();
+        let makes_another = sets.any(|set| {
+            let Metadata {
+                namespace, name, ..
+            } = &set.metadata;
+            let is_own = *namespace == machine.metadata.namespace
+                && machine.is_owned_by("MachineSet", Some(name));
+            is_own && !set.is_mirror && !set.is_deleting && set.made() <= set.wanted()
+        });
+        is_worker && is_new && makes_another && self.own_requests().is_empty()
     }
 
     /// What makes another Machine in its place.

@@ -52,23 +52,18 @@ impl<'a> Case<'a> {
             return finding;
         }
         for one in deleted.iter().take(5) {
-            let node = match one.had_node {
-                Some(true) => ", which had a Node",
-                Some(false) => ", which had no Node",
-                None => "",
-            };
+            let node = if one.had_node { "a" } else { "no" };
             self.see(
                 format!(
                     "Event of Machine {}/{}",
                     machine.metadata.namespace, one.machine
                 ),
                 one.at,
-                format!("MachineDeleted: the MachineHealthCheck deleted it{node}"),
+                format!("MachineDeleted: the MachineHealthCheck deleted it, which had {node} Node"),
             );
         }
         self.see_more("Events MachineDeleted", deleted.len(), 5);
-        let had_node = deleted.iter().filter(|one| one.had_node == Some(true));
-        let with_node = had_node.count();
+        let with_node = deleted.iter().filter(|one| one.had_node).count();
         let named = deleted.iter().find_map(|one| one.check);
         let check = self.check_of(machine, named);
         let begin = self.loop_words(
@@ -76,8 +71,10 @@ impl<'a> Case<'a> {
             &deleted,
             named.or(check.map(|one| &*one.metadata.name)),
         );
+        let conditions = check.filter(|_| with_node > 0);
+        let conditions = conditions.map_or(String::new(), |check| self.conditions(check));
         let finding = if with_node == deleted.len() {
-            self.with(finding, row!(HealthCheckLoopWithNodes begin))
+            self.with(finding, row!(HealthCheckLoopWithNodes begin, conditions))
         } else {
             let after = check.map_or(String::new(), |check| self.startup_timeout(check));
             let without = count(deleted.len() - with_node, "Machine");
@@ -89,7 +86,7 @@ impl<'a> Case<'a> {
             let check = check.map_or(String::new(), |check| check.metadata.full_name());
             self.with(
                 finding,
-                row!(HealthCheckLoop begin, without, some, after, check),
+                row!(HealthCheckLoop begin, without, some, after, conditions, check),
             )
         };
         self.told_by(true, finding)
@@ -162,6 +159,17 @@ impl<'a> Case<'a> {
         format!(" after {timeout}")
     }
 
+    /// `Ready False for 300s, Ready Unknown for 300s`, for which a health check ends a machine with a Node.
+    fn conditions(&mut self, check: &HealthCheck) -> String {
+        let all = check.conditions.join(", ");
+        let source = format!(
+            "MachineHealthCheck {}, spec.unhealthyConditions",
+            check.metadata.full_name()
+        );
+        self.see(source, None, if all.is_empty() { "none" } else { &all });
+        all
+    }
+
     /// `worker-7 comes after 4 Machines of worker that MachineHealthCheck workers deleted in 33 minutes`.
     fn loop_words(
         &mut self,
@@ -201,7 +209,8 @@ impl<'a> Case<'a> {
     /// Says when a health check will delete it.
     pub(super) fn warned(&mut self, finding: Finding) -> Finding {
         let warning = || {
-            let machine = self.machine?;
+            // One that has failed is deleted at once, whatever the timeout.
+            let machine = self.machine.filter(|machine| !machine.is_failed())?;
             let check = self.covering(machine)?;
             let at = machine.since?.plus(check.startup_timeout);
             (at >= self.now).then(|| {

@@ -187,7 +187,10 @@ impl Case<'_> {
                 let until = silence.until.clock();
                 self.says(row!(SilentUntil age, until))
             }
-            (_, false) => self.says(row!(SilentAsLogsGoBack age)),
+            (_, false) => {
+                let whole = when(self.created == Some(silence.since));
+                self.says(row!(SilentByLogs age, whole))
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //! deletion, another copy that counts; and the Machines of a set.
 
 use super::{Gather, WAITS, of_case, only};
-use serde_json::Value;
+use serde_json::{Value, json};
 use skewguard_admin::cli::Exit;
 use std::path::PathBuf;
 
@@ -108,6 +108,62 @@ fn a_serving_request_that_waits_is_no_all_clear() {
             "{WAITS} has joined: its Node ip-10-0-16-37.ec2.internal is there and Ready; 1 request for its serving certificate is pending, without which logs and exec fail."
         )
     );
+}
+
+/// A set makes another in place of what never joined; nothing that was read does so for the control plane.
+#[test]
+fn a_machine_of_a_set_that_stopped_before_it_joined_is_made_again() {
+    let stopped = (": running", ": stopped");
+    let failed = (": running", ": error");
+    let again = "delete the Machine, which never joined: its set makes another";
+    let role = "cluster-api-machine-role: worker";
+    let of = |changes: &[(&str, &str)]| changed("no-request", &machine(), changes).json();
+    for (changes, wanted) in [
+        (&[stopped][..], Some(format!("Or {again}"))),
+        (&[failed], Some(format!("Then {again}"))),
+        (&[stopped, (role, "cluster-api-machine-role: master")], None),
+        (
+            &[
+                stopped,
+                (
+                    "kind: MachineSet\n    name: c1",
+                    "kind: MachineSet\n    name: gone",
+                ),
+            ],
+            None,
+        ),
+        (
+            &[
+                stopped,
+                (
+                    "status:\n",
+                    "status:\n  nodeRef:\n    name: ip-10-0-16-37.ec2.internal\n",
+                ),
+            ],
+            None,
+        ),
+    ] {
+        let report = of(changes);
+        assert_eq!(only(&report)["stage"], "NoInstance", "{report:#}");
+        let next = next(&report);
+        let last = next.iter().find(|next| next.ends_with(again));
+        assert_eq!(last.copied(), wanted.as_deref(), "{report:#}");
+    }
+}
+
+/// A health check deletes what has failed at once.
+#[test]
+fn no_timeout_keeps_a_machine_that_has_failed() {
+    for (phase, is_told) in [("Provisioned", true), ("Failed", false)] {
+        let phase = format!("phase: {phase}");
+        let gather = changed("no-request", &machine(), &[("phase: Provisioned", &phase)]);
+        let check = json!({ "apiVersion": "machine.openshift.io/v1beta1", "kind": "MachineHealthCheck",
+            "metadata": { "name": "all", "namespace": "openshift-machine-api" }, "spec": { "selector": {}, "nodeStartupTimeout": "48h" } });
+        std::fs::write(gather.dir.path().join("check.json"), check.to_string()).unwrap();
+        let report = gather.json();
+        let next = next(&report).join("\n");
+        assert_eq!(next.contains("nodeStartupTimeout"), is_told, "{report:#}");
+    }
 }
 
 /// What is off tells nothing.

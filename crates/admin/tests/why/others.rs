@@ -218,7 +218,7 @@ fn a_health_check_of_the_cluster_api_names_its_own_field() {
     let found = gather.json();
     assert_eq!(only(&found)["stage"], "BeingRemade", "{found:#}");
     assert!(
-        sentence(&found).contains("because they had no Node after 15 minutes."),
+        sentence(&found).contains("because they had no Node after 15 minutes or had failed."),
         "{found:#}"
     );
     assert_eq!(

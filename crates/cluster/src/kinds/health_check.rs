@@ -22,6 +22,8 @@ pub struct HealthCheck {
     pub has_checks: bool,
     /// It deletes no Machine: another controller switches its host off and on, or replaces it.
     pub is_external: bool,
+    /// `Ready False for 300s`: conditions of Nodes for which it ends their machines.
+    pub conditions: Vec<String>,
 }
 
 /// A health check as the API has it.
@@ -40,10 +42,21 @@ pub struct HealthCheckObject {
     has_checks: bool,
     #[serde(rename = "spec.checks.nodeStartupTimeoutSeconds")]
     seconds: Option<u64>,
+    #[serde(rename = "spec.unhealthyConditions")]
+    conditions: Vec<UnhealthyCondition>,
     #[serde(rename = "spec.selector.matchLabels")]
     labels: BTreeMap<String, String>,
     #[serde(rename = "spec.selector.matchExpressions")]
     expressions: Vec<Expression>,
+}
+
+/// A condition of a Node, and how long it may last.
+#[derive(Debug, Default, Deserialize)]
+struct UnhealthyCondition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+    timeout: String,
 }
 
 /// An expression of a selector.
@@ -87,6 +100,9 @@ impl HealthCheck {
             has_checks: object.has_checks,
             is_default: timeout.is_none(),
             is_external: object.is_external,
+            conditions: (object.conditions.into_iter())
+                .map(|one| format!("{} {} for {}", one.kind, one.status, one.timeout))
+                .collect(),
         }
     }
 
