@@ -62,6 +62,7 @@ pub(crate) enum Rule {
     DecidesNothing,
     NothingWithoutRelease,
     LaterReleasesRefused,
+    LoosenedLimit,
     OwnImageRefused,
     RHELAboveTarget,
     OCPAboveTarget,

@@ -8,6 +8,7 @@ mod denied;
 mod families;
 mod issues;
 mod limit;
+mod loosened;
 mod machine;
 mod mistake;
 pub(crate) mod own_release;
@@ -19,8 +20,9 @@ mod structure;
 pub mod today;
 mod wording;
 
-use crate::policy::MAX_BYTES;
+use crate::policy::fields::POLICY;
 use crate::policy::json::{Located, line_and_column};
+use crate::policy::{MAX_BYTES, Mode, parse};
 use crate::template::Holes;
 use crate::text;
 use crate::yaml;
@@ -235,13 +237,29 @@ fn lint_json(text: &str) -> LintReport {
     let mut lint = Lint::default();
     structure::check(&mut lint, &whole, Shape::policy());
     policy::policy(&mut lint, &whole);
-    own_release::check(&mut lint, &whole, text);
+    by_images(&mut lint, &whole, text);
     let mut report = lint.report;
     report
         .findings
         .sort_by_key(|finding| (finding.line, finding.column, finding.severity));
     report.findings.truncate(MAX_MISTAKES);
     report
+}
+
+/// Asks what the limits decide about published images.
+fn by_images(lint: &mut Lint, whole: &Located<'_>, json: &str) {
+    let Ok(policy) = parse(json.as_bytes()) else {
+        return;
+    };
+    let limits = whole.object(POLICY).ok();
+    let limits = limits.and_then(|policy| policy.get("limits"));
+    let Some((limits, items)) = limits.as_ref().and_then(|at| Some((at, at.items()?))) else {
+        return;
+    };
+    let items: Vec<Located<'_>> = items.collect();
+    lint.enforces = policy.mode == Mode::Enforce;
+    own_release::check(lint, &policy, limits, &items);
+    loosened::check(lint, &policy, &items);
 }
 
 /// The remedy for the mistakes that people make most often in JSON.

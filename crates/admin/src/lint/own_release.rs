@@ -8,7 +8,7 @@ use crate::data::{PUBLISHED, is_of_release};
 use crate::decider::Decider;
 use crate::policy::json::Located;
 use crate::policy::{
-    Bound, Circumstances, Limit, Mode, OnUndetermined, Policy, Setting, choose_for, parse,
+    Bound, Circumstances, Limit, Mode, OnUndetermined, Policy, Setting, choose_for,
 };
 use crate::verdict::{Finding, Outcome, Reason, Verdict};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release};
@@ -27,12 +27,16 @@ struct OwnImages {
     images: Vec<ImageVersion>,
 }
 
-static OWN_IMAGES: LazyLock<Vec<OwnImages>> = LazyLock::new(|| {
-    let releases: Vec<OcpMinor> = NEWEST_RELEASES
+/// The releases that nodes may know as theirs.
+pub(super) static RELEASES: LazyLock<Vec<OcpMinor>> = LazyLock::new(|| {
+    NEWEST_RELEASES
         .into_iter()
         .flat_map(|newest| (0..=newest.minor).map(move |minor| OcpMinor { minor, ..newest }))
         .filter(|release| *release >= FIRST)
-        .collect();
+        .collect()
+});
+
+static OWN_IMAGES: LazyLock<Vec<OwnImages>> = LazyLock::new(|| {
     let versions: BTreeSet<(&str, &str)> = PUBLISHED
         .images
         .iter()
@@ -42,7 +46,7 @@ static OWN_IMAGES: LazyLock<Vec<OwnImages>> = LazyLock::new(|| {
     for (text, architecture) in versions {
         let version = ImageVersion::parse(text);
         let family = version.os_family().map(OsFamily::name);
-        let own = releases
+        let own = RELEASES
             .iter()
             .filter(|release| is_of_release(&version, **release, None));
         for release in own {
@@ -61,20 +65,11 @@ static OWN_IMAGES: LazyLock<Vec<OwnImages>> = LazyLock::new(|| {
 
 /// Reports each limit that refuses all images of a release that it is for. One that is already said to be
 /// above its release, or newer than what this program knows, is left out.
-pub(super) fn check(lint: &mut Lint, whole: &Located<'_>, json: &str) {
-    let Ok(policy) = parse(json.as_bytes()) else {
-        return;
-    };
-    let limits = whole.object(crate::policy::fields::POLICY).ok();
-    let limits = limits.and_then(|policy| policy.get("limits"));
-    let Some((limits, items)) = limits.as_ref().and_then(|at| Some((at, at.items()?))) else {
-        return;
-    };
-    lint.enforces = policy.mode == Mode::Enforce;
-    nothing_without_release(lint, limits, &policy);
+pub(super) fn check(lint: &mut Lint, policy: &Policy, limits: &Located<'_>, items: &[Located<'_>]) {
+    nothing_without_release(lint, limits, policy);
     for (limit, at) in policy.limits.iter().zip(items) {
-        let Effects { refused, undecided } = effects(&policy, limit);
-        say(lint, &at, Rule::DecidesNothing, &undecided);
+        let Effects { refused, undecided } = effects(policy, limit);
+        say(lint, at, Rule::DecidesNothing, &undecided);
         let is_said = lint.report.findings.iter().any(|finding| {
             finding.is_of(&[Rule::OCPAboveTarget, Rule::NewerThanPublished])
                 && finding.path.starts_with(&format!("{}.", at.path))
@@ -85,7 +80,7 @@ pub(super) fn check(lint: &mut Lint, whole: &Located<'_>, json: &str) {
             Some(own) if refused.contains(&own) => Rule::OwnReleaseRefused,
             Some(_) => Rule::LaterReleasesRefused,
         };
-        say(lint, &at, rule, &refused);
+        say(lint, at, rule, &refused);
     }
 }
 
@@ -119,12 +114,31 @@ fn nothing_without_release(lint: &mut Lint, at: &Located<'_>, policy: &Policy) {
 
 /// Tells whether the limits without release refuse nothing: HyperShift's nodes get no other.
 pub(crate) fn refuses_no_hosted_node(policy: &Policy) -> bool {
-    let denies_nothing = |(_, bound): &(&str, Setting<Bound>)| match bound {
-        Ok(Bound::Denied(denied)) => denied.entries.is_empty(),
-        _ => false,
-    };
     let mut of_any = policy.limits.iter().filter(|limit| limit.release.is_none());
     of_any.all(|limit| limit.rules.iter().all(denies_nothing))
+}
+
+/// Tells whether a rule refuses no image.
+pub(super) fn denies_nothing((_, bound): &(&str, Setting<Bound>)) -> bool {
+    match bound {
+        Ok(Bound::Denied(denied)) => denied.entries.is_empty(),
+        _ => false,
+    }
+}
+
+/// A policy of this limit alone, for every node. What it blocks undetermined, the limit is for.
+pub(super) fn alone(policy: &Policy, limit: &Limit) -> Policy {
+    Policy {
+        mode: Mode::Enforce,
+        on_undetermined: OnUndetermined::Refuse,
+        limits: vec![Limit {
+            rules: limit.rules.clone(),
+            ..Limit::default()
+        }],
+        known_issues: Vec::new(),
+        warnings: Vec::new(),
+        ..policy.clone()
+    }
 }
 
 /// The releases that a limit is for, by its effect on their images, for some architecture and pool.
@@ -141,18 +155,7 @@ fn effects(policy: &Policy, limit: &Limit) -> Effects {
         Some(pools) => pools.iter().map(|pool| Some(pool.as_str())).collect(),
         None => vec![None],
     };
-    // The limit alone, for every node. What it blocks undetermined, it is for.
-    let alone = Policy {
-        mode: Mode::Enforce,
-        on_undetermined: OnUndetermined::Refuse,
-        limits: vec![Limit {
-            rules: limit.rules.clone(),
-            ..Limit::default()
-        }],
-        known_issues: Vec::new(),
-        warnings: Vec::new(),
-        ..policy.clone()
-    };
+    let alone = alone(policy, limit);
     let is_for = |own: &&OwnImages| {
         let mut pools = pools.iter();
         pools.any(|pool| is_limit_for(policy, limit, own, *pool))
@@ -199,21 +202,36 @@ fn is_open(verdict: &Verdict) -> bool {
 /// Tells whether nodes of this release, architecture and pool get the limit.
 fn is_limit_for(policy: &Policy, limit: &Limit, own: &OwnImages, pool: Option<&str>) -> bool {
     let family = own.images.first().and_then(ImageVersion::os_family);
+    let release = Release {
+        minor: own.release,
+        patch: 0,
+    };
+    let of = (own.architecture, family);
+    let chosen = chosen_for(&policy.limits, limit, release, of, pool);
+    let chosen = chosen.and_then(|index| policy.limits.get(index));
+    chosen.is_some_and(|chosen| std::ptr::eq(chosen, limit))
+}
+
+/// The index of the limit that nodes of this release, architecture, family and pool get, for which
+/// this limit's conditions hold.
+pub(super) fn chosen_for(
+    limits: &[Limit],
+    limit: &Limit,
+    release: Release,
+    (architecture, family): (&str, Option<OsFamily>),
+    pool: Option<&str>,
+) -> Option<usize> {
     let platforms = limit.when.platforms.iter().flatten().next();
     let node = Circumstances {
         platform: platforms.map(String::as_str),
-        architecture: Some(own.architecture),
+        architecture: Some(architecture),
         secure_boot: limit.when.secure_boot,
         fips: limit.when.fips,
         family,
         okd: Some(family != Some(OsFamily::Rhcos)),
     };
-    let release = Release {
-        minor: own.release,
-        patch: 0,
-    };
-    let chosen = choose_for(&policy.limits, Some(release), pool, node);
-    chosen.is_ok_and(|chosen| chosen.is_some_and(|chosen| std::ptr::eq(chosen, limit)))
+    let chosen = choose_for(limits, Some(release), pool, node).ok()??;
+    limits.iter().position(|limit| std::ptr::eq(limit, chosen))
 }
 
 /// `4.8 to 4.12, 4.15`: neighbours among the releases that images are known of.
