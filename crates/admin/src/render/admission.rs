@@ -58,6 +58,8 @@ pub(crate) struct Images {
     platforms: BTreeSet<Platform>,
     /// Parts of the audit that are not used, and why.
     pub(crate) left_out: Vec<String>,
+    /// Refused sets that the audit excepts. Their images are denied all the same.
+    pub(crate) excepted: Vec<String>,
     /// The release that the audit is for, and the cluster's own, where they are not known to be the
     /// same.
     pub(crate) releases: Option<(String, Option<String>)>,
@@ -220,6 +222,9 @@ impl Images {
             set.message
         );
         let fix = set.remedy.clone();
+        if set.is_excepted() {
+            self.excepted.push(short(&set.row().title(None)));
+        }
         let refusal = self.refusals.entry(image.clone());
         let refusal = refusal.or_insert_with(|| Refusal {
             why,

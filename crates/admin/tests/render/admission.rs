@@ -458,6 +458,26 @@ fn an_image_of_a_node_pool_is_left_out_and_said() {
     }
 }
 
+/// Exceptions are the audit's: neither nodes nor an API server know them. One that expired is none.
+#[test]
+fn a_set_with_an_exception_is_denied_and_that_is_said() {
+    let excepted = |until: &str, ran_out: bool| {
+        let mut row = set("Refused", "ami.id", AMI);
+        row["exception"] = json!({ "reason": "moved in May", "until": until, "ranOut": ran_out });
+        row
+    };
+    let machine = machine(json!({ "ami": { "id": AMI } }));
+    let (objects, err) = rendered("Enforce", &[excepted("2099-12-31", false)]);
+    assert!(denied(&objects, &machine).is_some());
+    assert_eq!(
+        err,
+        "skewguard: warning: MachineSet/worker-a is excepted in the audit alone; its image is refused here, too.\n"
+    );
+    let (objects, err) = rendered("Enforce", &[excepted("2020-12-31", true)]);
+    assert!(denied(&objects, &machine).is_some());
+    assert_eq!(err, "");
+}
+
 /// Names and messages are data: they cannot leave their string in YAML or CEL, nor make a line of
 /// their own.
 #[test]

@@ -175,6 +175,10 @@ pub(super) fn admission(args: &AdmissionArgs, io: &mut Io<'_>) -> Result<Exit, F
         io.say(format_args!("warning: left out: {left_out}"));
         facts.push(format!("Left out: {left_out}."));
     }
+    for set in &images.excepted {
+        let fact = format!("{set} is excepted in the audit alone; its image is refused here, too.");
+        warn(&mut facts, io, fact);
+    }
     write!(
         io.out,
         "{}{}",
