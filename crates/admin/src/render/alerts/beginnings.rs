@@ -4,7 +4,6 @@
 //! installation writes the OS of its release, and Fedora CoreOS is published elsewhere. Any other is
 //! newer than this program, and nothing is said of it.
 
-use super::refused::escaped;
 use crate::data::all_versions;
 use crate::version::{BY_RHEL, ImageVersion};
 use std::collections::BTreeMap;
@@ -94,4 +93,9 @@ fn before(day: &str) -> String {
     };
     let days: Vec<_> = day.char_indices().filter_map(at_digit).collect();
     format!("(?:{})", days.join("|"))
+}
+
+/// A text as a regular expression in a string of PromQL. It has the characters of label values.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('.', r"\\.")
 }

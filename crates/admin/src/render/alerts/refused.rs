@@ -4,7 +4,7 @@
 //! version, and about each [`Beginning`]: its versions alert up to the first day on which one would be
 //! let in. That is a day that the policy compares with, or one that an image was published on.
 
-use super::beginnings::{Beginning, beginnings, day};
+use super::beginnings::{Beginning, beginnings, day, escaped};
 use crate::decider::Decider;
 use crate::policy::{
     Affects, Bound, Effect, KnownIssue, Limit, Policy, Scope, VersionBound, When, choose,
@@ -186,11 +186,6 @@ impl Versions {
         let group = || format!("  group by (node, {LABEL}) (\n    {nodes}\n  )\n");
         Ok((!nodes.is_empty()).then(group))
     }
-}
-
-/// A text as a regular expression in a string of PromQL. It has the characters of label values.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('.', r"\\.")
 }
 
 pub(super) fn target_of(release: Option<&str>) -> Target {

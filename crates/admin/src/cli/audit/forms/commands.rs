@@ -1,7 +1,6 @@
 //! `--print-commands fix`: what one command each mends, as a script (pure).
 
 use super::facts::{above_command, head, in_use};
-use super::page::with;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;
@@ -101,4 +100,15 @@ fn of_audit(audit: &BootImageAudit, oc: &str) -> Value {
 fn row(set: &SetAudit) -> Value {
     let said = json!({ "title": set.row().title(None), "advice": set.advice() });
     with(json!(set), said)
+}
+
+/// An object with the fields of another one.
+pub(super) fn with(object: Value, more: Value) -> Value {
+    match (object, more) {
+        (Value::Object(mut fields), Value::Object(more)) => {
+            fields.extend(more);
+            Value::Object(fields)
+        }
+        (object, _) => object,
+    }
 }

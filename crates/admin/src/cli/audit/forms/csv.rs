@@ -1,7 +1,7 @@
 //! The audit as CSV: a row for each set, and for joined nodes that an update breaks (pure).
 
+use super::commands::with;
 use super::facts::{cluster_doubts, known_issues};
-use super::page::with;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{InstalledFrom, SetAudit, SetException};
 use crate::cli::Failure;

@@ -307,14 +307,3 @@ impl<'a> BrokenRow<'a> {
 fn image(image: &BootImageStatus) -> Value {
     json!({ "version": image.version, "systems": image.systems().join(", ") })
 }
-
-/// An object with the fields of another one.
-pub(super) fn with(object: Value, more: Value) -> Value {
-    match (object, more) {
-        (Value::Object(mut fields), Value::Object(more)) => {
-            fields.extend(more);
-            Value::Object(fields)
-        }
-        (object, _) => object,
-    }
-}
