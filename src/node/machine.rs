@@ -1,4 +1,4 @@
-//! The machine as it was born: its CPU, its /boot, its shim.
+//! The machine as it was installed: its CPU, its /boot, its shim.
 
 use super::rebase::ENTRIES;
 use super::{FileError, Record, Root};

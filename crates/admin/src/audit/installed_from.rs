@@ -12,7 +12,9 @@ use crate::audit::verdict::issues;
 use crate::audit::versions::image_versions::Lookup;
 use crate::policy::KnownIssue;
 use crate::verdict::Machine as Facts;
-use crate::verdict::{Birth, BootImageStatus, PolicyInput, Target, UpdateIssues, update_issues};
+use crate::verdict::{
+    BootImageStatus, InstalledNode, PolicyInput, Target, UpdateIssues, update_issues,
+};
 use crate::version::{ImageVersion, OcpMinor};
 use skewguard_cluster::cluster::Cluster as Objects;
 use std::collections::BTreeMap;
@@ -62,7 +64,7 @@ pub(crate) fn broken(
         let judge = |version: Option<&ImageVersion>| {
             update_issues(
                 &issues,
-                Birth {
+                InstalledNode {
                     version,
                     target: &target,
                     platform: None,

@@ -51,7 +51,7 @@ fn the_object_is_one_that_openshift_takes() {
     let (born, ..) = rendered(OF_OKD, &["--target", "4.22.1-okd"]);
     let (mut object, out, err) = rendered(POLICY, &["--target", "4.22"]);
     assert_eq!(err, "");
-    let is_born = |rule: &&Value| rule["alert"] == "BornTooOldForUpdate";
+    let is_born = |rule: &&Value| rule["alert"] == "BootImageTooOldForUpdate";
     let born = rules(&born).iter().find(is_born).unwrap().clone();
     let all = object["spec"]["groups"][0]["rules"].as_array_mut().unwrap();
     all.insert(2, born);
@@ -73,7 +73,7 @@ fn the_object_is_one_that_openshift_takes() {
         [
             "BootImageRefused",
             "OldBootImageInUse",
-            "BornTooOldForUpdate",
+            "BootImageTooOldForUpdate",
             "BootImageReportsDropped",
             "BootImageAuditFailed",
             "BootImagePolicyDiffersFromOperator"
@@ -370,13 +370,13 @@ fn births_that_the_update_breaks_are_a_risk_of_it() {
     let alert = |target: &[&str]| {
         let (object, _, err) = rendered(OF_OKD, target);
         let mut all = rules(&object).iter();
-        let rule = all.find(|rule| rule["alert"] == "BornTooOldForUpdate");
+        let rule = all.find(|rule| rule["alert"] == "BootImageTooOldForUpdate");
         (rule.cloned(), err)
     };
     let (rule, err) = alert(&["--target", "4.22.1-okd"]);
     let rule = rule.unwrap();
     assert!(
-        err.contains("BornTooOldForUpdate leaves out 2 known issues of updates"),
+        err.contains("BootImageTooOldForUpdate leaves out 2 known issues of updates"),
         "{err}"
     );
     assert_eq!(rule["labels"]["openShiftUpdatePrecheck"], "true");
@@ -410,7 +410,7 @@ fn births_that_the_update_breaks_are_a_risk_of_it() {
         json!({ "exp_labels": labels, "exp_annotations": { "description": said, "runbook_url": rule["annotations"]["runbook_url"],
             "summary": "Joined nodes were installed from a boot image whose update to 4.22.1-okd is known to fail." } })
     };
-    let fires = |time: &str, alerts: &[Value]| json!({ "eval_time": time, "alertname": "BornTooOldForUpdate", "exp_alerts": alerts });
+    let fires = |time: &str, alerts: &[Value]| json!({ "eval_time": time, "alertname": "BootImageTooOldForUpdate", "exp_alerts": alerts });
     let at = |time: &str, samples: Value| json!({ "expr": rule["expr"], "eval_time": time, "exp_samples": samples });
     let tests = json!({ "rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [{ "interval": "1m", "input_series": series,
         "promql_expr_test": [

@@ -4,7 +4,8 @@ use crate::inside::core::samples::node;
 use crate::lint::starter::{KNOWN_ISSUES, STARTER, STARTER_OKD};
 use crate::policy::parse;
 use crate::verdict::{
-    Birth, Facts, Finding, Machine, Reason, RuleResult, Target, Verdict, decide, update_issues,
+    Facts, Finding, InstalledNode, Machine, Reason, RuleResult, Target, Verdict, decide,
+    update_issues,
 };
 use crate::version::ImageVersion;
 
@@ -167,7 +168,7 @@ fn updates_are_broken_where_it_was_seen() {
         ("416.94.202406172220-0", "4.22.1", None, &[], 0),
     ] {
         let version = ImageVersion::parse(image);
-        let birth = Birth {
+        let birth = InstalledNode {
             version: Some(&version),
             target: &Target {
                 release: Some(release.to_owned()),
@@ -297,7 +298,7 @@ fn the_boot_loader_of_a_joined_node_is_looked_at_once() {
         let version = ImageVersion::parse(image);
         let found = update_issues(
             &issues,
-            Birth {
+            InstalledNode {
                 version: Some(&version),
                 target: &Target {
                     release: Some(release.to_owned()),

@@ -7,7 +7,7 @@ use crate::inside::core::run;
 use crate::lint::starter::KNOWN_ISSUES;
 use crate::lint::today::shipped;
 use crate::text::label_value;
-use crate::verdict::{Birth, Machine, Target, update_issues};
+use crate::verdict::{InstalledNode, Machine, Target, update_issues};
 use crate::version::ImageVersion;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -67,7 +67,7 @@ fn answer(issue: &str, version: &str) -> Option<u8> {
     let version = ImageVersion::parse(version);
     let found = update_issues(
         shipped(),
-        Birth {
+        InstalledNode {
             version: Some(&version),
             target: &Target {
                 release: Some(first.trim_start_matches(">=").to_owned() + okd),

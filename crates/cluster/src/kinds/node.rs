@@ -6,7 +6,7 @@ use super::readers::{architecture, is_windows};
 use crate::lenient::{self, Raw, is_there, message, message_if_any};
 use crate::moment::Moment;
 use crate::text::label_value;
-use crate::verdict::Machine as BornWith;
+use crate::verdict::Machine as Hardware;
 use crate::version::ImageVersion;
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,8 +37,8 @@ pub struct Node {
     /// Name as in the stream metadata.
     pub architecture: Option<String>,
     pub region: Option<String>,
-    /// Properties that it was born with, by its own annotation. Few have one, and there are many nodes.
-    born_with: Option<Box<BornWith>>,
+    /// Properties that it was installed with, by its own annotation. Few have one, and there are many nodes.
+    hardware: Option<Box<Hardware>>,
     pub provider_id: Option<String>,
     pub addresses: Vec<IpAddr>,
     /// Absent where only its metadata was read.
@@ -148,11 +148,11 @@ struct Taint {
 struct Verdict {
     #[serde(rename = "bootImage.version")]
     version: Option<String>,
-    machine: Born,
+    machine: HardwareAnnotation,
 }
 
 #[derive(Default, Deserialize)]
-struct Born {
+struct HardwareAnnotation {
     secure_boot: Option<bool>,
     fips: Option<bool>,
     shim: Option<String>,
@@ -187,7 +187,7 @@ impl From<NodeObject> for Node {
             machine: object.machine,
             architecture: object.architecture,
             region: object.region,
-            born_with: born_with(machine),
+            hardware: hardware(machine),
             provider_id: object.provider_id,
             addresses: object.addresses,
             ready: condition(&conditions, "Ready").cloned().map(Box::new),
@@ -241,11 +241,11 @@ impl Node {
         !self.is_windows && !self.is_of_packages
     }
 
-    /// Properties that it was born with, as far as its objects say them.
-    pub fn machine(&self) -> BornWith {
-        BornWith {
+    /// Properties that it was installed with, as far as its objects say them.
+    pub fn machine(&self) -> Hardware {
+        Hardware {
             architecture: self.architecture.clone(),
-            ..self.born_with.as_deref().cloned().unwrap_or_default()
+            ..self.hardware.as_deref().cloned().unwrap_or_default()
         }
     }
 
@@ -255,15 +255,15 @@ impl Node {
     }
 }
 
-/// Properties that the machine was born with, by its Node's annotation.
-fn born_with(machine: Born) -> Option<Box<BornWith>> {
-    let born_with = BornWith {
+/// Properties that the machine was installed with, by its Node's annotation.
+fn hardware(machine: HardwareAnnotation) -> Option<Box<Hardware>> {
+    let hardware = Hardware {
         secure_boot: machine.secure_boot,
         fips: machine.fips,
         shim: machine.shim,
         cpu: machine.cpu,
         boot_free_mib: machine.boot_free_mib.and_then(|free| free.try_into().ok()),
-        ..BornWith::default()
+        ..Hardware::default()
     };
-    (!born_with.is_unknown()).then(|| Box::new(born_with))
+    (!hardware.is_unknown()).then(|| Box::new(hardware))
 }

@@ -38,7 +38,7 @@ pub enum Affects {
     /// The first boot of a new node.
     #[default]
     FirstBoot,
-    /// A joined node's update, by what it was born with. It has no part in a first boot.
+    /// A joined node's update, by what it was installed with. It has no part in a first boot.
     Update,
 }
 

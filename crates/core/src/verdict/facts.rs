@@ -165,7 +165,7 @@ impl From<DeploymentFields> for Deployment {
     }
 }
 
-/// The machine, as far as a rebase does not change it, and so as it was born. `None` was not or
+/// The machine, as far as a rebase does not change it, and so as it was installed. `None` was not or
 /// could not be read. All text is printable.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

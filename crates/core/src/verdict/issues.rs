@@ -64,9 +64,9 @@ pub(super) fn apply(issues: &[KnownIssue], node: Node<'_>) -> Vec<Finding> {
     findings
 }
 
-/// A joined node, as far as it is known what it was born with.
+/// A joined node, as far as it is known what it was installed with.
 #[derive(Debug, Clone, Copy)]
-pub struct Birth<'a> {
+pub struct InstalledNode<'a> {
     pub version: Option<&'a ImageVersion>,
     /// Target of the update.
     pub target: &'a Target,
@@ -83,17 +83,17 @@ pub struct UpdateIssues<'a> {
 }
 
 /// Looks for the issues that affect updates.
-pub fn update_issues<'a>(issues: &'a [KnownIssue], birth: Birth<'_>) -> UpdateIssues<'a> {
-    let release = birth.target.release.as_deref();
+pub fn update_issues<'a>(issues: &'a [KnownIssue], joined: InstalledNode<'_>) -> UpdateIssues<'a> {
+    let release = joined.target.release.as_deref();
     let node = Node {
         subject: Subject {
             judged: Judged::BootImage,
-            version: birth.version,
+            version: joined.version,
         },
         target: release.and_then(|release| release.parse().ok()),
-        okd: birth.target.is_okd(),
-        platform: birth.platform,
-        machine: birth.machine,
+        okd: joined.target.is_okd(),
+        platform: joined.platform,
+        machine: joined.machine,
     };
     let mut found = UpdateIssues::default();
     for issue in issues {

@@ -9,7 +9,7 @@ mod decide;
 mod facts;
 mod fate;
 mod issues;
-pub use issues::{Birth, ISSUES_NAMED, UpdateIssues, update_issues};
+pub use issues::{ISSUES_NAMED, InstalledNode, UpdateIssues, update_issues};
 pub mod lines;
 mod product;
 mod rules;

@@ -1,8 +1,8 @@
-//! What breaks the update of a joined node, by what it was born with.
+//! What breaks the update of a joined node, by what it was installed with.
 
 use crate::inside::core::samples::with;
 use crate::policy::{Policy, parse};
-use crate::verdict::{Birth, Machine, Target, update_issues};
+use crate::verdict::{InstalledNode, Machine, Target, update_issues};
 use crate::version::ImageVersion;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn has(issue: &Value, image: &str, shim: Option<&str>) -> Option<bool> {
     let issues = policy(json!([issue])).known_issues;
     let found = update_issues(
         &issues,
-        Birth {
+        InstalledNode {
             version: Some(&version),
             target: &target,
             platform: Some("aws"),

@@ -8,7 +8,7 @@ use crate::cli::{Exit, Failure, Io, read_once};
 use crate::operator::unknown_release;
 use crate::policy::Mode;
 use crate::render::admission::{Images, documents};
-use crate::render::alerts::{self, Born, Refused, Risks};
+use crate::render::alerts::{self, NodesAtRisk, Refused, Risks};
 use crate::render::manifests::{DASHBOARD, NODE_DISRUPTION_POLICY, NODE_DISRUPTION_POLICY_REMOVAL};
 use crate::render::yaml;
 use clap::ValueHint;
@@ -61,9 +61,9 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
         ..
     } = policy(path, io)?;
     let refused = Refused::new(&policy, args.target.as_deref()).map_err(about(path))?;
-    let born = match &args.target {
-        Some(target) => Born::new(&policy, target).map_err(about(path))?,
-        None => Born::default(),
+    let at_risk = match &args.target {
+        Some(target) => NodesAtRisk::new(&policy, target).map_err(about(path))?,
+        None => NodesAtRisk::default(),
     };
     if let Some(unknown) = args.target.as_deref().and_then(unknown_release) {
         io.say(format_args!("warning: --target {unknown}"));
@@ -85,16 +85,16 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
     };
     let is_nothing = refused.nodes.is_none();
     let nothing = is_nothing.then(|| format!("OldBootImageInUse is not among the alerts: {why}."));
-    let not_told = (born.left_out > 0).then(|| {
+    let not_told = (at_risk.left_out > 0).then(|| {
         format!(
-            "BornTooOldForUpdate leaves out {} known issues of updates: the metric does not say more than a node's boot image, `oc skewguard audit --target` does.",
-            born.left_out
+            "BootImageTooOldForUpdate leaves out {} known issues of updates: the metric does not say more than a node's boot image, `oc skewguard audit --target` does.",
+            at_risk.left_out
         )
     });
     for warning in left_out.chain(nothing).chain(not_told) {
         warn(&mut facts, io, warning);
     }
-    let rule = alerts::rule(&policy, &refused, &born, args.target.as_deref());
+    let rule = alerts::rule(&policy, &refused, &at_risk, args.target.as_deref());
     write!(io.out, "{}{}", comments(&facts), yaml(&rule))?;
     Ok(Exit::Done)
 }

@@ -6,12 +6,12 @@
 //! `openShiftUpdatePrecheck` is shown by `oc adm upgrade recommend` and by the console before an
 //! update (openshift/cluster-version-operator, pkg/risk/alert). `alerts.yaml` has it with holes.
 
+mod at_risk;
 mod beginnings;
-mod born;
 mod refused;
 mod risks;
 
-pub(crate) use born::Born;
+pub(crate) use at_risk::NodesAtRisk;
 pub(crate) use refused::Refused;
 pub(crate) use risks::Risks;
 
@@ -27,7 +27,7 @@ const RUNBOOKS: &str = crate::docs!("alerts.md");
 pub(crate) fn rule(
     policy: &Policy,
     refused: &Refused,
-    born: &Born,
+    at_risk: &NodesAtRisk,
     release: Option<&str>,
 ) -> Object {
     let [of_release, before_release] = match release {
@@ -55,7 +55,7 @@ pub(crate) fn rule(
             "",
         ],
     };
-    let [nodes, born] = [&refused.nodes, &born.expression].map(Option::as_deref);
+    let [nodes, at_risk] = [&refused.nodes, &at_risk.expression].map(Option::as_deref);
     let mut object = Object::new(
         include_str!("alerts.yaml"),
         &[
@@ -69,13 +69,13 @@ pub(crate) fn rule(
             ("opted_out", &opted_out),
             ("followed", &followed(policy)),
             ("nodes", &nodes.unwrap_or_default()),
-            ("born", &born.unwrap_or_default()),
+            ("at_risk", &at_risk.unwrap_or_default()),
         ],
     );
     if let Some(Object::List(rules)) = object.part("spec/groups/0/rules") {
         rules.retain_mut(|rule| match rule.part("alert") {
             Some(Object::Text(alert)) if alert == "OldBootImageInUse" => nodes.is_some(),
-            Some(Object::Text(alert)) if alert == "BornTooOldForUpdate" => born.is_some(),
+            Some(Object::Text(alert)) if alert == "BootImageTooOldForUpdate" => at_risk.is_some(),
             _ => true,
         });
     }

@@ -1,11 +1,11 @@
 //! The known issues of updates as conditional risks of an update graph (pure).
 //!
-//! Graph data (openshift/cincinnati-graph-data, `blocked-edges`) guesses what nodes were born with
+//! Graph data (openshift/cincinnati-graph-data, `blocked-edges`) guesses what nodes were installed with
 //! from the cluster's history. Their label says it: the expression is 1 where a node has the issue,
 //! 0 where every node's label says that it has not, and without an answer otherwise, as the
 //! cluster-version operator takes it.
 
-use super::born::{ARCHITECTURE, architectures, born, labels, nodes_of};
+use super::at_risk::{ARCHITECTURE, architectures, labels, nodes_of, versions_at_risk};
 use super::refused::{LABEL, is_told, target_of};
 use crate::lint::starter::KNOWN_ISSUES;
 use crate::lint::today::shipped;
@@ -76,7 +76,7 @@ fn expression(issue: &KnownIssue) -> Result<Option<String>, String> {
         return Ok(None);
     };
     let architectures = architectures(issue);
-    let versions = born(slice::from_ref(issue), &architectures, &target);
+    let versions = versions_at_risk(slice::from_ref(issue), &architectures, &target);
     const LINUX: &str = "label_kubernetes_io_os!=\"windows\"";
     let unknown = format!("{LABEL}!~\"{}\",{LINUX}", versions.told.join("|"));
     let unknown = match labels(&architectures) {

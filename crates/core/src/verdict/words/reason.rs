@@ -9,7 +9,7 @@ use crate::verdict::{Judged, Reason};
 pub enum About {
     /// A rule of a limit that the version of the judged image decides.
     Image,
-    /// A rule of a limit that the machine decides, by what it was born with.
+    /// A rule of a limit that the machine decides, by what it was installed with.
     Machine,
     /// The known issues, which have conditions for both.
     KnownIssue,

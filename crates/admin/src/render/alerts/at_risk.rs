@@ -2,13 +2,13 @@
 
 use super::refused::{LABEL, Versions, bounds, concerns, is_told, target_of};
 use crate::policy::{Affects, KnownIssue, Policy};
-use crate::verdict::{Birth, Machine, Target, update_issues};
+use crate::verdict::{InstalledNode, Machine, Target, update_issues};
 use crate::version::Release;
 use std::collections::BTreeMap;
 
 /// Joined nodes that the update to a release breaks, as far as a label can say it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Born {
+pub(crate) struct NodesAtRisk {
     /// A series for each image that joined nodes were made from, its value the number of nodes;
     /// `None` where the policy names no such image.
     pub(crate) expression: Option<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Born {
     pub(crate) left_out: usize,
 }
 
-impl Born {
+impl NodesAtRisk {
     /// For the update to `release`.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl Born {
         }
         let mut nodes = Vec::new();
         for (architectures, issues) in by_architecture {
-            let versions = born(&issues, &architectures, &target);
+            let versions = versions_at_risk(&issues, &architectures, &target);
             nodes.extend(nodes_of(&architectures, &versions)?);
         }
         let before = release.parse().map(before).unwrap_or_default();
@@ -51,20 +51,24 @@ impl Born {
 }
 
 /// The versions of which a node of one of these architectures has one of the issues at an update.
-pub(super) fn born(issues: &[KnownIssue], architectures: &[String], target: &Target) -> Versions {
+pub(super) fn versions_at_risk(
+    issues: &[KnownIssue],
+    architectures: &[String],
+    target: &Target,
+) -> Versions {
     let machine = Machine {
         architecture: architectures.first().cloned(),
         ..Machine::default()
     };
     let bounds: Vec<_> = bounds(issues).collect();
     Versions::new(&bounds, |version| {
-        let birth = Birth {
+        let node = InstalledNode {
             version: Some(&version),
             target,
             platform: None,
             machine: &machine,
         };
-        let found = update_issues(issues, birth);
+        let found = update_issues(issues, node);
         let has = !found.has.is_empty();
         (has || found.unknown.is_empty()).then_some(has)
     })
@@ -84,7 +88,8 @@ pub(super) fn nodes_of(
     Ok(nodes.map(|nodes| format!("  (\n{nodes}  {and}\n  )\n")))
 }
 
-/// Only while the cluster is not yet of the target's minor release: its nodes stay what they were born.
+/// Only while the cluster is not yet of the target's minor release: its nodes keep the boot image
+/// that they were installed from.
 fn before(release: Release) -> String {
     let (major, minor) = (release.minor.major, release.minor.minor);
     format!(
