@@ -1,14 +1,9 @@
 //! Joined nodes with a known issue that breaks their update, by the image that they were installed from (pure).
 
-use crate::audit::cluster::image::Image as Spec;
-use crate::audit::cluster::machine::Machine;
-use crate::audit::cluster::node::Node;
-use crate::audit::cluster::target::meant_release;
 use crate::audit::results::by_release;
 use crate::audit::results::installed_from::InstalledFrom;
 use crate::audit::results::set::NodeCount;
-use crate::audit::verdict::cpu;
-use crate::audit::verdict::issues;
+use crate::audit::verdict::{cpu, issues};
 use crate::audit::versions::image_versions::Lookup;
 use crate::policy::KnownIssue;
 use crate::verdict::Machine as Facts;
@@ -17,6 +12,10 @@ use crate::verdict::{
 };
 use crate::version::{ImageVersion, OcpMinor};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::image::Image as Spec;
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::target::meant_release;
 use std::collections::BTreeMap;
 
 /// At most this many nodes of a row are named.

@@ -7,18 +7,19 @@
 
 mod installed_from;
 mod operator;
+mod own;
 mod path;
 mod remedy;
 pub(crate) mod results;
 mod rows;
+mod set;
+mod sets;
 mod upkeep;
 mod verdict;
 mod versions;
 
-pub use skewguard_cluster::kinds as cluster;
-
-pub(crate) use cluster::target::is_okd;
 pub(crate) use operator::operator_settings;
+pub(crate) use own::{RefusedOwn, refused_own};
 pub(crate) use path::path;
 pub(crate) use results::installed_from::InstalledFrom;
 pub(crate) use results::set::{KnownBy, SetAudit, SetException, SetKind};
@@ -27,32 +28,24 @@ pub(crate) use results::{
     Unread,
 };
 pub(crate) use skewguard_cluster::cluster::Cluster as Objects;
-pub(crate) use verdict::own::{RefusedOwn, refused_own};
 
 use crate::API_VERSION;
 use crate::lint::own_release::refuses_no_hosted_node;
 use crate::trouble::tell;
-use crate::verdict::{PolicyInput, PolicyStatus};
-use crate::version::Release;
-use cluster::groups::MACHINE_API;
-use cluster::machine::Machine;
-use cluster::machine_configuration::ManagedBootImages;
-use cluster::node::Node;
+use crate::verdict::PolicyInput;
 use operator::{skew, value};
 use results::upkeep::{NEWEST, READ};
 use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary, some_of};
-use rows::set::{Set, repeated};
-use rows::{missing, node_classes, sets, without_set};
+use rows::{Question, Rows, rows};
+use sets::missing;
 use skewguard_cluster::index::Index;
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::machine_configuration::ManagedBootImages;
+use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::moment::Moment;
 use std::collections::{BTreeMap, BTreeSet};
-use upkeep::candidate::parsed;
-use verdict::image_judge::Judge;
-use verdict::served::NodeRelease;
 use verdict::valid;
-use verdict::verdicts::judge;
 use versions::image_versions::Lookup;
-use versions::known_version::Claim;
 
 /// Makes the audit, for the release `asked` or else for the cluster's own. `unread` is what could
 /// not be read; `takes_estimates` whether what an image probably is may refuse it.
@@ -136,16 +129,6 @@ fn hides_any(unread: &[Unread]) -> bool {
     all.any(|unread| unread.hides_sets || unread.makes_nodes)
 }
 
-/// The release that sets are judged for.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Question<'a> {
-    /// The release that was asked about, instead of each set's own.
-    asked: Option<&'a str>,
-    /// The release up to which a remedy has to hold, where that is another one.
-    until: Option<Release>,
-    pub(crate) takes_estimates: bool,
-}
-
 /// The place of the objects, as far as they say it.
 fn origin(objects: &Objects) -> Origin {
     Origin {
@@ -154,81 +137,6 @@ fn origin(objects: &Objects) -> Origin {
         infrastructure: objects.infrastructure_name.clone(),
         server: objects.server.clone(),
         ..Origin::default()
-    }
-}
-
-/// The rows of the sets, and what is known of all of them.
-#[derive(Default)]
-struct Rows {
-    sets: Vec<SetAudit>,
-    /// The policy without a limit: that may be another one for each set.
-    policy: Option<PolicyStatus>,
-    /// Sets that make nodes, and the image of each.
-    users: Vec<skew::User>,
-    /// Whether all of these were read is unknown: Machines of one were not.
-    lacks_machines: bool,
-}
-
-fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question<'_>) -> Rows {
-    let Question {
-        asked,
-        until,
-        takes_estimates,
-    } = question;
-    let all = sets::sets(lookup)
-        .into_iter()
-        .chain(node_classes::sets(lookup))
-        .chain(without_set::without_set(lookup));
-    let mut rows = Rows::default();
-    for set in all {
-        // A claim is nothing on which anybody should turn the cluster's updates off.
-        let is_borne_out = |claim: &Claim| !claim.may_be_newer;
-        let known =
-            (set.known.clone()).filter(|known| known.claim.as_ref().is_none_or(is_borne_out));
-        let makes_nodes = set.makes_nodes();
-        let pool = set.image.pool.as_deref();
-        let now = NodeRelease::now(set.kind, set.release.as_ref(), pool, lookup.objects);
-        let served = parsed(now.release.as_deref());
-        let at = now.asked(asked, lookup.objects);
-        let of_set = at.release.clone();
-        let set = upkeep::at_release(Set { served, at, ..set }, of_set.as_deref());
-        let image = set.image.clone();
-        let by = Judge {
-            policy,
-            release: of_set.as_deref(),
-            image: &image,
-            platform: image.platform.or(set.release_platform),
-            fips: set.fips(lookup.objects),
-            until,
-        };
-        let own = lookup.images_for(&image);
-        let (row, policy) = judge(set, by, &own, lookup.objects, takes_estimates);
-        rows.policy = policy.map(|policy| PolicyStatus {
-            limit_release: None,
-            ..policy
-        });
-        if makes_nodes {
-            let known = known.filter(|_| row.boot_image.is_some());
-            rows.lacks_machines |= row.nodes_unread && row.kind.group() == MACHINE_API;
-            let user = row.object().to_string();
-            rows.users.push((user, known.map(|known| known.version)));
-        }
-        rows.sets.push(row);
-    }
-    name_apart(&mut rows.sets);
-    rows
-}
-
-/// Gives the rows of one set names of their own, by their parts.
-fn name_apart(sets: &mut [SetAudit]) {
-    let key = |set: &SetAudit| (set.kind.name(), set.namespace.clone(), set.name.clone());
-    let several = repeated(sets.iter().map(key));
-    for set in sets.iter_mut().filter(|set| several.contains(&key(set))) {
-        let part = match &*set.parts {
-            [] => set.image.as_deref().unwrap_or(set.group).to_owned(),
-            parts => parts.join(","),
-        };
-        set.row_name = Some(format!("{}[{part}]", set.name));
     }
 }
 

@@ -3,7 +3,6 @@
 use super::inputs::{POLICY_VARIABLE, other_kind, policy_name, read_file};
 use super::{Exit, Failure, Io, inspect, named, parse_release};
 use crate::aleph;
-use crate::audit::cluster::target::is_okd;
 use crate::cli::audit::starter_of;
 use crate::data::is_ami;
 use crate::lint::meant_pool;
@@ -14,6 +13,7 @@ use crate::verdict::{
     BootImage, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, decide, text,
 };
 use crate::version::{ImageVersion, OsFamily};
+use skewguard_cluster::kinds::target::is_okd;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]

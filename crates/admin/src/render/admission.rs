@@ -8,16 +8,15 @@
 //! (`failurePolicy: Ignore`): a mistake here must not keep a cluster from scaling up.
 
 use super::yaml;
-use crate::audit::SetKind;
-use crate::audit::cluster::platforms::{ImageField, URN, audit_row};
 use crate::audit::results::AUDIT;
-use crate::audit::{BootImageAudit, KnownBy, SetAudit};
+use crate::audit::{BootImageAudit, KnownBy, SetAudit, SetKind};
 use crate::platform::Platform;
 use crate::policy::Mode;
 use crate::template::{Object, fill};
 use crate::text::{cut, printable_up_to};
 use crate::verdict::Outcome;
 use serde_json::{Value, json};
+use skewguard_cluster::kinds::platforms::{ImageField, URN, audit_row};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most images that are refused.

@@ -1,6 +1,12 @@
 //! The release that an audit is about (pure).
 
 use crate::verdict::Target;
+use crate::version::Release;
+
+/// A release that is known, as x.y.z.
+pub fn parsed(release: Option<&str>) -> Option<Release> {
+    release?.parse().ok()
+}
 
 /// Release that was asked about. A person who writes 4.22.1 means OKD's, where the cluster is of OKD.
 pub fn meant_release(cluster: Option<&str>, asked: &str) -> String {

@@ -5,12 +5,12 @@ pub(crate) mod value;
 
 use crate::audit::results::upkeep::{Difference, OperatorDifference};
 use crate::audit::results::{ClusterSkew, Oldest};
-use crate::audit::upkeep::candidate::parsed;
 use crate::operator::{self, Mismatch, Operator, OperatorLimits, OperatorSettings};
 use crate::policy::{Bound, Limit, Mode, Policy, choose};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, Scheme};
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::target::parsed;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 

@@ -7,10 +7,10 @@
 
 use crate::audit::operator::is_stream_9;
 use crate::audit::results::{ClusterSkew, Oldest, OldestNode, some_of};
-use crate::audit::upkeep::candidate::parsed;
 use crate::operator::{self, Operator};
 use crate::verdict::BootImageStatus;
 use crate::version::{ImageVersion, Release, Scheme, compare_images};
+use skewguard_cluster::kinds::target::parsed;
 use std::cmp::Ordering;
 
 /// User of a boot image, in words, and the image's version where it is known.

@@ -1,14 +1,13 @@
 //! The value that the Machine Config Operator will take for the oldest boot image (pure): from the release on that
 //! asks for one, where its own updates of images do not say it (`hops.json`).
 
-use crate::audit::SetAudit;
-use crate::audit::cluster::machine_configuration::ManagedBootImages;
-use crate::audit::results::set::SetKind;
-use crate::audit::upkeep::candidate::parsed;
+use crate::audit::results::set::{SetAudit, SetKind};
 use crate::hops;
 use crate::operator::{self, Operator};
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::machine_configuration::ManagedBootImages;
+use skewguard_cluster::kinds::target::parsed;
 use std::collections::BTreeSet;
 
 /// A value that blocks the update from the release on which it can be set.

@@ -3,11 +3,12 @@
 use super::Walk;
 use crate::audit::installed_from::broken;
 use crate::audit::operator::value;
+use crate::audit::results::BootImageAudit;
 use crate::audit::results::installed_from::InstalledFrom;
 use crate::audit::results::path::{By, Event, Step, StepKind};
-use crate::audit::{BootImageAudit, is_okd};
 use crate::hops::{self, Gate};
 use crate::version::Release;
+use skewguard_cluster::kinds::target::is_okd;
 use skewguard_cluster::names::count;
 
 impl Walk<'_> {

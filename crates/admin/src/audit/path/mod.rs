@@ -2,19 +2,21 @@
 
 mod by_release;
 
-use crate::audit::cluster::image::Image;
+use crate::audit::results::BootImageAudit;
 use crate::audit::results::path::{By, Event, Path, Step, StepKind};
-use crate::audit::results::set::ReleaseBy;
-use crate::audit::upkeep::candidate::parsed;
+use crate::audit::results::set::{ReleaseBy, SetAudit, SetException};
+use crate::audit::rows::{Question, rows};
 use crate::audit::verdict::horizon::{last_turn, way};
 use crate::audit::verdict::image_judge::Judge;
 use crate::audit::versions::image_versions::Lookup;
-use crate::audit::{BootImageAudit, Objects, Question, SetAudit, SetException, rows};
 use crate::data::all_versions;
 use crate::hops::through;
 use crate::platform::Platform;
 use crate::verdict::{Action, PolicyInput, Reason};
 use crate::version::{ImageVersion, Release};
+use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::image::Image;
+use skewguard_cluster::kinds::target::parsed;
 use skewguard_cluster::names::count;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,13 +1,13 @@
 //! A change of an object: as a command, and as a patch file for the repository that it is kept in
 //! (pure).
 
-use crate::audit::cluster::image::FREE_PUBLISHER;
 use crate::audit::results::effect::PatchFile;
 use crate::audit::results::set::SetKind;
-use crate::audit::rows::set::Set;
+use crate::audit::set::Set;
 use crate::render::yaml;
 use crate::text::is_dns_name;
 use serde_json::{Map, Value, json};
+use skewguard_cluster::kinds::image::FREE_PUBLISHER;
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,6 @@
 //! The image that takes the place of a set's (pure).
 
-use crate::audit::cluster::stream::OwnImage;
-use crate::audit::cluster::target;
 use crate::audit::results::set::SetKind;
-use crate::audit::upkeep::candidate::parsed;
 use crate::audit::verdict::evidence::of_okd;
 use crate::audit::verdict::horizon::verdict_at;
 use crate::audit::verdict::image_judge::Judge;
@@ -11,6 +8,8 @@ use crate::audit::versions::published::newest_for;
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::{Action, Verdict};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release, compare_scos};
+use skewguard_cluster::kinds::stream::OwnImage;
+use skewguard_cluster::kinds::target::{is_okd, parsed};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -117,7 +116,7 @@ pub(crate) fn choice(
             &format!("{version}, this cluster's own image (ConfigMap coreos-bootimages)"),
         );
     }
-    let of_openshift = asked.filter(|_| !judge.release.is_some_and(target::is_okd));
+    let of_openshift = asked.filter(|_| !judge.release.is_some_and(is_okd));
     let Some(asked) = of_openshift else {
         return Choice::Own(Vec::new());
     };

@@ -9,16 +9,16 @@
 //! it; `NodePoolManagement`); openshift/machine-config-operator (`upgradeStubIgnitionIfRequired`);
 //! Cluster API ("Updating Machine Infrastructure"); Karpenter ("Drift").
 
-use crate::audit::cluster::host::is_installed;
 use crate::audit::remedy::Remedy;
 use crate::audit::results::effect::{Effect, EffectKind, STAYS};
 use crate::audit::results::set::SetKind;
 use crate::audit::results::some_of;
-use crate::audit::rows::set::{Place, RELEASE_IMAGE, Set};
-use crate::audit::rows::user_data::Stub;
+use crate::audit::set::user_data::Stub;
+use crate::audit::set::{Place, RELEASE_IMAGE, Set};
 use crate::audit::upkeep::candidate::ignores_images;
 use crate::version::{ImageVersion, OcpMinor};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::host::is_installed;
 
 /// The operator of control planes.
 const CONTROL_PLANE_OPERATOR: &str = "the control plane machine set operator";

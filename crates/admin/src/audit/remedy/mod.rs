@@ -5,24 +5,24 @@ pub(crate) mod change;
 pub(crate) mod choice;
 pub(crate) mod effect;
 
-use crate::audit::cluster::host;
-use crate::audit::cluster::image::FREE_PUBLISHER;
-use crate::audit::cluster::platforms::audit_row;
-use crate::audit::cluster::stream::OwnImage;
 use crate::audit::remedy::change::{Change, is_urn};
 use crate::audit::remedy::choice::{Choice, Own, choice};
 use crate::audit::results::set::SetKind;
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::Rule;
-use crate::audit::rows::set::{RELEASE_IMAGE, Set};
+use crate::audit::set::{RELEASE_IMAGE, Set};
 use crate::audit::upkeep::amis;
-use crate::audit::upkeep::candidate::parsed;
 use crate::audit::verdict::horizon::way;
 use crate::audit::verdict::image_judge::Judge;
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
 use serde_json::json;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::host;
+use skewguard_cluster::kinds::image::FREE_PUBLISHER;
+use skewguard_cluster::kinds::platforms::audit_row;
+use skewguard_cluster::kinds::stream::OwnImage;
+use skewguard_cluster::kinds::target::parsed;
 
 /// A change that helps.
 #[derive(Debug, Default)]

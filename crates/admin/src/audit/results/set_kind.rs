@@ -1,10 +1,10 @@
 //! Kinds of what makes nodes.
 
-use crate::audit::cluster::groups::{
+use serde::{Deserialize, Serialize};
+use skewguard_cluster::kinds::groups::{
     CLUSTER_API, HYPERSHIFT, KARPENTER, KARPENTER_AWS, KARPENTER_HOSTED, MACHINE_API,
     MACHINE_CONFIG, METAL,
 };
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A kind of sets, of one API.

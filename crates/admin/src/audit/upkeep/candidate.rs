@@ -1,11 +1,12 @@
 //! Sets as the Machine Config Operator looks at them, and the releases that keep their images (pure).
 
-use crate::audit::cluster::image::Image;
-use crate::audit::cluster::machine_set::MachineSet;
-use crate::audit::cluster::platforms::audit_row;
 use crate::audit::results::set::SetKind;
 use crate::platform::Platform;
-use crate::version::{OcpMinor, Release};
+use crate::version::OcpMinor;
+use skewguard_cluster::kinds::image::Image;
+use skewguard_cluster::kinds::machine_set::MachineSet;
+use skewguard_cluster::kinds::platforms::audit_row;
+use skewguard_cluster::kinds::target::parsed;
 
 /// The one stream that the Machine Config Operator keeps up to date (4.22 to 5.1).
 pub(crate) const KEPT: &str = "rhel-9";
@@ -43,11 +44,6 @@ pub(crate) fn ignores_images(
         Some(Platform::Aws | Platform::Azure | Platform::Gcp) => Some(running? >= SINCE),
         _ => Some(false),
     }
-}
-
-/// A release that is known, as x.y.z.
-pub(crate) fn parsed(release: Option<&str>) -> Option<Release> {
-    release?.parse().ok()
 }
 
 /// The release from which on that is so; `None` where it is in none.

@@ -11,22 +11,23 @@ pub(crate) mod candidate;
 pub(crate) mod swapped;
 pub(crate) mod upkeep_rules;
 
-use crate::audit::cluster::cluster_version::History;
-use crate::audit::cluster::groups::MACHINE_API;
-use crate::audit::cluster::machine_configuration::Degraded;
-use crate::audit::cluster::stream::OwnImage;
 use crate::audit::operator::skew;
 use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::{Counts, Keeper, Rule, Upkeep};
-use crate::audit::rows::set::Set;
-use crate::audit::upkeep::candidate::{Candidate, KEPT, can_be_managed, parsed};
+use crate::audit::set::Set;
+use crate::audit::upkeep::candidate::{Candidate, KEPT, can_be_managed};
 use crate::audit::upkeep::upkeep_rules as rules;
 use crate::audit::versions::image_versions::Lookup;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::platform::Platform;
 use crate::version::{OcpMinor, OsFamily, Release};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::cluster_version::History;
+use skewguard_cluster::kinds::groups::MACHINE_API;
 use skewguard_cluster::kinds::kind_table;
+use skewguard_cluster::kinds::machine_configuration::Degraded;
+use skewguard_cluster::kinds::stream::OwnImage;
+use skewguard_cluster::kinds::target::parsed;
 use std::time::Duration;
 
 /// The stream of NodePools that are pinned to none, from OpenShift 5.0 on.

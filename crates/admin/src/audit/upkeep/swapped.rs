@@ -5,17 +5,17 @@
 //! the product version of the template (machine-config-operator `pkg/controller/bootimage`,
 //! `vsphere_helpers.go`, `swapTemplate` and `createNewVMTemplate`, releases 4.20 to 5.1).
 
-use crate::audit::cluster::image::{Image, WhyNot};
-use crate::audit::cluster::machine_configuration::ManagedBootImages;
 use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
-use crate::audit::rows::set::Set;
+use crate::audit::set::Set;
 use crate::audit::upkeep::candidate::Candidate;
 use crate::audit::upkeep::judge_set;
 use crate::audit::versions::image_versions::Lookup;
 use crate::hops;
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::image::{Image, WhyNot};
+use skewguard_cluster::kinds::machine_configuration::ManagedBootImages;
 
 /// Way to learn it.
 pub(crate) const HELP: &str = "vCenter has the version as the template's product: `govc object.collect -s TEMPLATE summary.config.product.version`";

@@ -1,17 +1,18 @@
 //! Obstacles that keep the Machine Config Operator from a set, by platform and release (pure).
 
-use crate::audit::cluster::groups::MACHINE_API;
-use crate::audit::cluster::image::Image;
-use crate::audit::cluster::provisioning::Provisioning;
 use crate::audit::results::set::SetKind;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
 use crate::audit::upkeep::amis;
-use crate::audit::upkeep::candidate::{Candidate, KEPT, can_be_managed, parsed, since};
+use crate::audit::upkeep::candidate::{Candidate, KEPT, can_be_managed, since};
 use crate::audit::versions::image_versions::Lookup;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::platform::Platform;
 use crate::version::{OcpMinor, Release};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::groups::MACHINE_API;
+use skewguard_cluster::kinds::image::Image;
+use skewguard_cluster::kinds::provisioning::Provisioning;
+use skewguard_cluster::kinds::target::parsed;
 
 /// The project that has the images of RHCOS, as the operator compares it: with the beginning of the
 /// field.

@@ -1,17 +1,17 @@
 //! CPUs that RHEL 10 and CentOS Stream CoreOS 10 do not start on (pure): both are compiled for x86-64-v3
 //! (okd-project/okd #2275).
 
-use crate::audit::cluster::image::Image;
-use crate::audit::cluster::node::Node;
-use crate::audit::cluster::target::is_okd;
 use crate::audit::results::set::SetIssue;
-use crate::audit::rows::set::Set;
+use crate::audit::set::Set;
 use crate::audit::upkeep;
 use crate::audit::verdict::valid;
 use crate::policy::{Affects, Bound, Effect, KnownIssue, Scope};
 use crate::verdict::PolicyInput;
 use crate::version::{ImageVersion, OcpMinor, Release, cpu_rank};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::image::Image;
+use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::target::is_okd;
 
 /// The architecture that the level is of, and the level.
 const X86: &str = "x86_64";

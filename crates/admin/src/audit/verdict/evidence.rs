@@ -1,18 +1,15 @@
 //! The verdict on what is known of an image (pure). Its words are about the cluster's objects; a node's own are
 //! about its files. A rule that only the node can evaluate leaves it open.
 
-use crate::audit::cluster::image::{Image, WhyNot};
-use crate::audit::cluster::target::is_okd;
 use crate::audit::results::set::{Estimate, KnownBy, RefusedWindow, SetKind};
-use crate::audit::rows::set::{RELEASE_IMAGE, Set};
-use crate::audit::upkeep::candidate::parsed;
+use crate::audit::set::served::NodeRelease;
+use crate::audit::set::{RELEASE_IMAGE, Set};
+use crate::audit::verdict::estimate::estimate;
 use crate::audit::verdict::horizon::later;
 use crate::audit::verdict::image_judge::{Judge, without_warnings};
-use crate::audit::verdict::served::NodeRelease;
+use crate::audit::verdict::lookup_help::{LookupHelp, NAME_RELEASE, ON_NODE, lookup_help};
 use crate::audit::verdict::valid;
-use crate::audit::versions::estimate::estimate;
 use crate::audit::versions::known_version::KnownVersion;
-use crate::audit::versions::lookup_help::{LookupHelp, NAME_RELEASE, ON_NODE, lookup_help};
 use crate::audit::versions::published::is_of_publisher;
 use crate::audit::versions::why_not::words;
 use crate::data::{PUBLISHED, is_ami};
@@ -20,6 +17,8 @@ use crate::verdict::words::About;
 use crate::verdict::{Action, Outcome, Reason, RuleResult, Verdict};
 use crate::version::{ImageVersion, OsFamily};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::image::{Image, WhyNot};
+use skewguard_cluster::kinds::target::{is_okd, parsed};
 
 /// The verdict on the next node, and what it goes by.
 #[derive(Debug)]

@@ -1,14 +1,13 @@
 //! The later releases at which a policy would refuse a set (pure).
 
-use crate::audit::cluster::target::meant_release;
 use crate::audit::results::set::RefusedWindow;
-use crate::audit::upkeep::candidate::parsed;
 use crate::audit::verdict::image_judge::Judge;
 use crate::audit::verdict::valid;
 use crate::hops::{least, through};
 use crate::policy::{Affects, Effect, LimitRelease, Policy};
 use crate::verdict::{Action, PolicyInput, Verdict};
 use crate::version::{ImageVersion, OcpMinor, Release};
+use skewguard_cluster::kinds::target::{meant_release, parsed};
 use std::collections::BTreeSet;
 
 /// The later releases of the policy that refuse the version, and what they say. A refusal that ends within its x.y is

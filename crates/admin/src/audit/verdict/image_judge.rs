@@ -1,7 +1,6 @@
 //! The judge of the images that the next node of a set may have (pure): by the rules that decide on the node
 //! itself, at its first boot.
 
-use crate::audit::cluster::image::Image;
 use crate::audit::verdict::cpu;
 use crate::audit::versions::published::of_release;
 use crate::platform::Platform;
@@ -10,6 +9,7 @@ use crate::verdict::{
     BootImage, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, Verdict, decide,
 };
 use crate::version::{ImageVersion, OcpMinor, Release};
+use skewguard_cluster::kinds::image::Image;
 
 /// The facts that decide beside an image's version.
 #[derive(Debug, Clone, Copy)]

@@ -4,14 +4,6 @@
 //! that were published for any release, the image's name, joined nodes that were made from it, and
 //! last the reports of refused ones, which are claims. What joined nodes say otherwise is noted.
 
-use crate::audit::cluster::groups::MACHINE_API;
-use crate::audit::cluster::image::{Image, WhyNot};
-use crate::audit::cluster::machine::Machine;
-use crate::audit::cluster::machine_set::MachineSet;
-use crate::audit::cluster::node::Node;
-use crate::audit::cluster::node_pool::{NodePool, NodePoolImage};
-use crate::audit::cluster::report::Report;
-use crate::audit::cluster::site::Site;
 use crate::audit::results::set::{KnownBy, SetKind};
 use crate::audit::versions::known_version::{
     Claim, KnownVersion, by_newest_node, is_other, says_more,
@@ -20,6 +12,14 @@ use crate::platform::Platform;
 use crate::version::ImageVersion;
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::index::Index;
+use skewguard_cluster::kinds::groups::MACHINE_API;
+use skewguard_cluster::kinds::image::{Image, WhyNot};
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::machine_set::MachineSet;
+use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::node_pool::{NodePool, NodePoolImage};
+use skewguard_cluster::kinds::report::Report;
+use skewguard_cluster::kinds::site::Site;
 use skewguard_cluster::moment::Moment;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

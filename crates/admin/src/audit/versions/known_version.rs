@@ -1,10 +1,10 @@
 //! A version, and the object that it is known from; what nodes of one image say of it (pure).
 
-use crate::audit::cluster::node::Node;
 use crate::audit::operator::skew::is_older;
 use crate::audit::results::set::KnownBy;
 use crate::version::{ImageVersion, Scheme, compare_rhel};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::node::Node;
 use std::cmp::Ordering;
 
 /// A version, and how it is known.

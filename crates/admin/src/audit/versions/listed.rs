@@ -4,13 +4,13 @@
 use super::image_versions::{Lookup, one_of};
 use super::known_version::KnownVersion;
 use super::published::{self, by_name, by_published};
-use crate::audit::cluster::image::{Image, named_architecture};
-use crate::audit::cluster::machine::Machine;
-use crate::audit::cluster::node::Node;
-use crate::audit::cluster::stream::OwnImage;
 use crate::audit::results::set::KnownBy;
 use crate::platform::Platform;
 use crate::version::ImageVersion;
+use skewguard_cluster::kinds::image::{Image, named_architecture};
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::stream::OwnImage;
 
 impl<'a> Lookup<'a> {
     /// The version of an image by the lists that have it, else by its name.

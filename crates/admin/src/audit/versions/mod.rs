@@ -1,9 +1,7 @@
 //! Versions of images, and what they are known from (pure).
 
-pub(crate) mod estimate;
 pub(crate) mod image_versions;
 pub(crate) mod known_version;
 mod listed;
-pub(crate) mod lookup_help;
 pub(crate) mod published;
 pub(crate) mod why_not;

@@ -1,12 +1,12 @@
 //! Versions by what was published, and by names of images (pure).
 
-use crate::audit::cluster::image::{Image, WhyNot};
-use crate::audit::cluster::stream::{OwnImage, PUBLISHED_BY_NAME};
 use crate::audit::results::set::KnownBy;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::data::{PUBLISHED, PublishedImage, is_of_release};
 use crate::platform::Platform;
 use crate::version::{ImageVersion, OcpMinor, OsFamily, RhelVersion};
+use skewguard_cluster::kinds::image::{Image, WhyNot};
+use skewguard_cluster::kinds::stream::{OwnImage, PUBLISHED_BY_NAME};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 

@@ -1,6 +1,6 @@
 //! Reasons why no version is known of what a set names, in words (pure).
 
-use crate::audit::cluster::image::WhyNot;
+use skewguard_cluster::kinds::image::WhyNot;
 
 pub(crate) fn words(why: WhyNot) -> &'static str {
     match why {

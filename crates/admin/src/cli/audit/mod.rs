@@ -19,7 +19,6 @@ pub(super) use args::{Args, parse_time};
 
 use super::inputs::{check_names, files_and_names, named_policy, policy_input, read_file};
 use super::{Exit, Failure, Io, named, read_once, warn_of_target};
-use crate::audit::cluster::scripts;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::upkeep::READ;
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread, audit, path};
@@ -42,6 +41,7 @@ use skewguard_cluster::add::add_streams;
 use skewguard_cluster::connect::login::LoginRequest;
 use skewguard_cluster::files::input;
 use skewguard_cluster::kinds::kind::Purpose;
+use skewguard_cluster::kinds::scripts;
 use skewguard_cluster::moment::Moment;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -1,14 +1,15 @@
-//! The row of a set (pure): the verdict on what is known of its next node's image, and what helps.
+//! Rows of the audit (pure), one for each set: the verdict on what is known of its next node's image, and what helps.
 
-use crate::audit::cluster::image::Image;
-use crate::audit::cluster::stream::OwnImage;
+use crate::audit::operator::skew;
 use crate::audit::remedy::change::Change;
 use crate::audit::remedy::choice::is_behind;
 use crate::audit::remedy::effect::effects;
 use crate::audit::remedy::{Remedy, remedy};
 use crate::audit::results::effect::{Effect, EffectKind};
 use crate::audit::results::set::{KnownBy, SetAudit};
-use crate::audit::rows::set::Set;
+use crate::audit::set::served::NodeRelease;
+use crate::audit::set::{Set, repeated};
+use crate::audit::sets::{self, node_classes, without_set};
 use crate::audit::upkeep;
 use crate::audit::verdict::cpu;
 use crate::audit::verdict::evidence::{
@@ -18,13 +19,105 @@ use crate::audit::verdict::horizon::later;
 use crate::audit::verdict::image_judge::Judge;
 use crate::audit::verdict::issues::known_to_fail;
 use crate::audit::verdict::missing_limit::missing_limit;
-use crate::audit::versions::known_version::KnownVersion;
-use crate::verdict::{BootImageStatus, Outcome, PolicyStatus, Reason};
+use crate::audit::versions::image_versions::Lookup;
+use crate::audit::versions::known_version::{Claim, KnownVersion};
+use crate::verdict::{BootImageStatus, Outcome, PolicyInput, PolicyStatus, Reason};
+use crate::version::Release;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::groups::MACHINE_API;
+use skewguard_cluster::kinds::image::Image;
+use skewguard_cluster::kinds::stream::OwnImage;
+use skewguard_cluster::kinds::target::parsed;
+
+/// The release that sets are judged for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Question<'a> {
+    /// The release that was asked about, instead of each set's own.
+    pub(crate) asked: Option<&'a str>,
+    /// The release up to which a remedy has to hold, where that is another one.
+    pub(crate) until: Option<Release>,
+    pub(crate) takes_estimates: bool,
+}
+
+/// The rows of the sets, and what is known of all of them.
+#[derive(Default)]
+pub(crate) struct Rows {
+    pub(crate) sets: Vec<SetAudit>,
+    /// The policy without a limit: that may be another one for each set.
+    pub(crate) policy: Option<PolicyStatus>,
+    /// Sets that make nodes, and the image of each.
+    pub(crate) users: Vec<skew::User>,
+    /// Whether all of these were read is unknown: Machines of one were not.
+    pub(crate) lacks_machines: bool,
+}
+
+/// Judges every set.
+pub(crate) fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question<'_>) -> Rows {
+    let Question {
+        asked,
+        until,
+        takes_estimates,
+    } = question;
+    let all = sets::sets(lookup)
+        .into_iter()
+        .chain(node_classes::sets(lookup))
+        .chain(without_set::without_set(lookup));
+    let mut rows = Rows::default();
+    for set in all {
+        // A claim is nothing on which anybody should turn the cluster's updates off.
+        let is_borne_out = |claim: &Claim| !claim.may_be_newer;
+        let known =
+            (set.known.clone()).filter(|known| known.claim.as_ref().is_none_or(is_borne_out));
+        let makes_nodes = set.makes_nodes();
+        let pool = set.image.pool.as_deref();
+        let now = NodeRelease::now(set.kind, set.release.as_ref(), pool, lookup.objects);
+        let served = parsed(now.release.as_deref());
+        let at = now.asked(asked, lookup.objects);
+        let of_set = at.release.clone();
+        let set = upkeep::at_release(Set { served, at, ..set }, of_set.as_deref());
+        let image = set.image.clone();
+        let by = Judge {
+            policy,
+            release: of_set.as_deref(),
+            image: &image,
+            platform: image.platform.or(set.release_platform),
+            fips: set.fips(lookup.objects),
+            until,
+        };
+        let own = lookup.images_for(&image);
+        let (row, policy) = judge(set, by, &own, lookup.objects, takes_estimates);
+        rows.policy = policy.map(|policy| PolicyStatus {
+            limit_release: None,
+            ..policy
+        });
+        if makes_nodes {
+            let known = known.filter(|_| row.boot_image.is_some());
+            rows.lacks_machines |= row.nodes_unread && row.kind.group() == MACHINE_API;
+            let user = row.object().to_string();
+            rows.users.push((user, known.map(|known| known.version)));
+        }
+        rows.sets.push(row);
+    }
+    name_apart(&mut rows.sets);
+    rows
+}
+
+/// Gives the rows of one set names of their own, by their parts.
+fn name_apart(sets: &mut [SetAudit]) {
+    let key = |set: &SetAudit| (set.kind.name(), set.namespace.clone(), set.name.clone());
+    let several = repeated(sets.iter().map(key));
+    for set in sets.iter_mut().filter(|set| several.contains(&key(set))) {
+        let part = match &*set.parts {
+            [] => set.image.as_deref().unwrap_or(set.group).to_owned(),
+            parts => parts.join(","),
+        };
+        set.row_name = Some(format!("{}[{part}]", set.name));
+    }
+}
 
 /// The row of a set, with the verdict on its next node as if the policy enforced, and the policy. `own` are the
 /// cluster's own images that fit.
-pub(crate) fn judge(
+fn judge(
     set: Set,
     judge: Judge<'_>,
     own: &[&OwnImage],

@@ -1,16 +1,10 @@
 //! Nodes' sources without a set (pure): machines, hosts, and nodes that no Machine stands for (pure).
 
-use crate::audit::cluster::groups::MACHINE_API;
-use crate::audit::cluster::host::{Host, HostSource};
-use crate::audit::cluster::image::{INSTALL_COREOS, Image, WhyNot};
-use crate::audit::cluster::machine::Machine;
-use crate::audit::cluster::node::Node;
-use crate::audit::cluster::site::Site;
 use crate::audit::operator::skew;
 use crate::audit::results::set::{KnownBy, SetKind};
 use crate::audit::results::upkeep::{Rule, Upkeep};
-use crate::audit::rows::set::{Place, Set, repeated};
-use crate::audit::rows::sets::made_from;
+use crate::audit::set::{Place, Set, repeated};
+use crate::audit::sets::made_from;
 use crate::audit::upkeep;
 use crate::audit::upkeep::upkeep_rules;
 use crate::audit::verdict::cpu;
@@ -21,6 +15,12 @@ use crate::audit::versions::known_version::{
 use crate::platform::Platform;
 use crate::version::ImageVersion;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::groups::MACHINE_API;
+use skewguard_cluster::kinds::host::{Host, HostSource};
+use skewguard_cluster::kinds::image::{INSTALL_COREOS, Image, WhyNot};
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::site::Site;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn without_set(lookup: &Lookup<'_>) -> Vec<Set> {

@@ -1,16 +1,16 @@
 //! Whether a policy refuses the images of the cluster's own release (pure): then it is the policy
 //! that is wrong, because no image of that release helps.
 
-use crate::audit::cluster::image::Image;
 use crate::audit::results::set::SetKind;
-use crate::audit::rows::set::Set;
-use crate::audit::rows::sets;
+use crate::audit::set::Set;
+use crate::audit::sets;
 use crate::audit::verdict::image_judge::Judge;
 use crate::audit::verdict::valid;
 use crate::audit::versions::image_versions::Lookup;
 use crate::policy::Mode;
 use crate::verdict::{Action, PolicyInput};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::image::Image;
 use std::collections::BTreeMap;
 
 /// An image of the cluster's own that a policy refuses.

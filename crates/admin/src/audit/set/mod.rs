@@ -1,14 +1,17 @@
 //! A set of machines while it is judged (pure).
 
-use crate::audit::cluster::image::Image;
+pub(crate) mod served;
+pub(crate) mod user_data;
+
 use crate::audit::results::set::{NodeCount, SetKind};
 use crate::audit::results::upkeep::{Rule, Upkeep};
-use crate::audit::rows::user_data::Stub;
-use crate::audit::verdict::served::NodeRelease;
+use crate::audit::set::served::NodeRelease;
+use crate::audit::set::user_data::Stub;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::platform::Platform;
 use crate::version::Release;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::image::Image;
 use std::collections::BTreeSet;
 use std::fmt;
 

@@ -8,7 +8,7 @@
 
 use crate::audit::results::set::Estimate;
 use crate::audit::results::upkeep::Keeper;
-use crate::audit::rows::set::Set;
+use crate::audit::set::Set;
 use crate::audit::versions::published::rhel_of;
 use crate::platform::Platform;
 use crate::version::{ImageVersion, Release};

@@ -1,13 +1,13 @@
 //! Ways to learn an unknown version (pure).
 
-use crate::audit::cluster::image::WhyNot;
 use crate::audit::results::set::{KnownBy, LookupScript, SetKind};
-use crate::audit::rows::set::{Place, Set};
+use crate::audit::set::{Place, Set};
 use crate::audit::upkeep::swapped::HELP;
 use crate::audit::upkeep::upkeep_rules as rules;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::image::WhyNot;
 
 /// Help in words, and the script in it.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! The release at which the next node of a set is judged (pure).
 
-use crate::audit::cluster::config_pool::Served;
-use crate::audit::cluster::target::meant_release;
 use crate::audit::results::set::{ReleaseBy, SetKind};
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::config_pool::Served;
+use skewguard_cluster::kinds::target::meant_release;
 
 /// A release, and who says that it is the one of the next node.
 #[derive(Debug, Clone, Default)]

@@ -1,18 +1,18 @@
 //! Rows for what Karpenter makes nodes from (pure).
 
-use crate::audit::cluster::image::{Image, WhyNot};
-use crate::audit::cluster::karpenter::{Ami, EC2, HostedClass, NodeClass, Pool};
-use crate::audit::cluster::node::Node;
 use crate::audit::results::set::{KnownBy, SetKind};
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
-use crate::audit::rows::set::{Place, Set};
-use crate::audit::rows::sets::made_from;
+use crate::audit::set::{Place, Set};
+use crate::audit::sets::made_from;
 use crate::audit::upkeep;
 use crate::audit::versions::image_versions::Lookup;
 use crate::audit::versions::known_version::KnownVersion;
 use crate::platform::Platform;
 use crate::version::ImageVersion;
+use skewguard_cluster::kinds::image::{Image, WhyNot};
+use skewguard_cluster::kinds::karpenter::{Ami, EC2, HostedClass, NodeClass, Pool};
+use skewguard_cluster::kinds::node::Node;
 use std::collections::BTreeSet;
 
 /// A row for each AMI of each class, and one for each NodePool whose class names none.

@@ -1,17 +1,14 @@
-//! Sets of machines of both APIs, and node pools (pure).
+//! Sets of machines of both APIs, and node pools; nodes without one, and what is missing (pure).
 
-use crate::audit::cluster::image::{Image, WhyNot};
-use crate::audit::cluster::machine::Machine;
-use crate::audit::cluster::machine_set::MachineSet;
-use crate::audit::cluster::metadata::Metadata;
-use crate::audit::cluster::node::Node;
-use crate::audit::cluster::node_pool::NodePool;
-use crate::audit::cluster::site::Site;
+pub(crate) mod missing;
+pub(crate) mod node_classes;
+pub(crate) mod without_set;
+
 use crate::audit::results::set::{NodeCount, SetKind};
 use crate::audit::results::some_of;
 use crate::audit::results::upkeep::{Keeper, Rule, Upkeep};
-use crate::audit::rows::set::{Place, RELEASE_IMAGE, Set};
-use crate::audit::rows::user_data::Stub;
+use crate::audit::set::user_data::Stub;
+use crate::audit::set::{Place, RELEASE_IMAGE, Set};
 use crate::audit::upkeep;
 use crate::audit::upkeep::candidate::{Candidate, ignores_images};
 use crate::audit::upkeep::swapped;
@@ -20,6 +17,13 @@ use crate::audit::versions::image_versions::Lookup;
 use crate::audit::versions::known_version::{KnownVersion, by_newest_node};
 use crate::platform::Platform;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::image::{Image, WhyNot};
+use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::machine_set::MachineSet;
+use skewguard_cluster::kinds::metadata::Metadata;
+use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::node_pool::NodePool;
+use skewguard_cluster::kinds::site::Site;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The Secret that admission names where a provider spec names none (machine-api-operator, `machine_webhook.go`).

@@ -1,9 +1,9 @@
 //! Objects that were not read, and are named by what was (pure).
 
-use crate::audit::cluster::groups::MACHINE_API;
 use crate::audit::results::{Unread, full_name, some_of};
 use crate::audit::versions::image_versions::Lookup;
 use skewguard_cluster::cluster::Cluster as Objects;
+use skewguard_cluster::kinds::groups::MACHINE_API;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sets that Machines name as their owner, Machines that Nodes name, and Nodes that Machines name, where these were
