@@ -59,7 +59,7 @@ impl<'a> Case<'a> {
         self.see_more("Events of the node's agent before", events.len(), 3);
         for event in events.iter().rev().take(3).rev() {
             let source = format!("Event {} of the node's agent", event.reason);
-            self.see(source, event.last, event.message.clone());
+            self.see(source, event.last, in_quotes(&event.message));
         }
         if let Some(last) = self.report() {
             self.see_report(last);
@@ -68,10 +68,10 @@ impl<'a> Case<'a> {
         self.see_more("Events of first boots before", failures.len(), 3);
         for event in failures.iter().rev().take(3).rev() {
             let source = format!("Event {} of MachineConfigPool {}", event.reason, event.name);
-            self.see(source, event.last, event.message.clone());
+            self.see(source, event.last, in_quotes(&event.message));
         }
         if let Some((at, what)) = self.told() {
-            let text = format!("Received failure report: {what}");
+            let text = format!("Received failure report: {}", in_quotes(&what));
             self.see("log of the machine-config-server", Some(at), text);
         }
         events
@@ -81,12 +81,14 @@ impl<'a> Case<'a> {
         let source = format!("BootImageReport {}", report.metadata.full_name());
         let said = [&*report.verdict, &*report.action];
         let said: Vec<&str> = said.into_iter().filter(|word| !word.is_empty()).collect();
-        let text = format!("{}: {}", said.join(", "), report.message);
+        let text = format!("{}: {}", said.join(", "), in_quotes(&report.message));
         self.see(source.clone(), report.at(), text);
         if let Some(progress) = &report.progress {
             let text = format!(
                 "phase {}, cause {}: {}",
-                progress.phase, progress.cause, progress.message
+                progress.phase,
+                progress.cause,
+                in_quotes(&progress.message)
             );
             self.see(format!("{source}, progress"), report.at(), text);
         }
@@ -215,6 +217,11 @@ impl<'a> Case<'a> {
 
 /// The advice about a cause that is not known.
 const CONSOLE: &str = "Look at its console: which unit of the first boot loops says why (machine-config-daemon-pull, machine-config-daemon-firstboot)";
+
+/// The text of a claim between quotes, as it stands in the evidence.
+fn in_quotes(text: &str) -> String {
+    format!("\"{}\"", quoted(text))
+}
 
 /// The text of a claim, to stand between quotes.
 fn quoted(text: &str) -> String {

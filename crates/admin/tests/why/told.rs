@@ -164,7 +164,7 @@ fn the_operators_events_are_evidence_of_a_first_boot() {
         .filter(|one| one["source"] == "Event FirstbootFailed of MachineConfigPool worker")
         .map(|one| one["text"].as_str().unwrap())
         .collect();
-    assert_eq!(evidence, [format!("Node ip-10-0-16-37  {why}")]);
+    assert_eq!(evidence, [format!("\"Node ip-10-0-16-37  {why}\"")]);
 }
 
 /// The same gather twice is one: a request counts once.
