@@ -183,7 +183,7 @@ fn find(case: &mut Case<'_>) -> Finding {
         case.see_request(seen);
         let at = seen.last.at.clock();
         case.reach(At::Requested, format!("{} at {at}", seen.address));
-        if seen.failure.is_none() {
+        if seen.failure.is_none() && seen.unanswered.is_none() {
             case.reach(At::Served, at);
         }
     }
@@ -236,8 +236,11 @@ fn of_logs(case: &mut Case<'_>, asked: Asked) -> Finding {
     match asked {
         Asked::Seen(seen) => {
             if let Some(failure) = &seen.failure {
+                // What it says of itself is of the time when it had its config.
+                let claim = seen.before.and_then(|_| case.of_claim());
                 case.see_claims();
-                return case.refused_request(&seen, failure);
+                let finding = case.refused_request(&seen, failure);
+                return finding.beside(claim);
             }
             let still_asks = case.now.since(seen.last.at) <= STILL_ASKS;
             if let Some(tries) = seen.unanswered.filter(|_| still_asks) {

@@ -144,6 +144,20 @@ impl Case<'_> {
 }
 
 impl Finding {
+    /// The finding, and what a claim says and advises beside it: it is to be made sure of first, and proves nothing.
+    pub(super) fn beside(mut self, claim: Option<Self>) -> Self {
+        let Some(mut claim) = claim else {
+            return self;
+        };
+        self.words.sentence = format!("{} {}", self.words.sentence, claim.words.sentence);
+        claim.words.next.append(&mut self.words.next);
+        self.words.next = claim.words.next;
+        self.words.key.append(&mut claim.words.key);
+        self.rows.append(&mut claim.rows);
+        self.proof = None;
+        self
+    }
+
     /// Names the failure of a provider that is behind it; one that is only supposed is not named.
     pub(super) fn because(self, failure: Option<&Failure>) -> Self {
         let failure = failure.and_then(Failure::known_cause);

@@ -17,13 +17,18 @@ impl Case<'_> {
     pub(super) fn served(&mut self, seen: &Seen) -> Finding {
         let (ago, image) = (self.ago(seen.last.at), self.image());
         let (boots, since) = (seen.boots, seen.last.at.clock());
-        let mut finding = if boots > 2 {
+        let mut finding = if let Some(tries) = seen.unanswered.filter(|_| boots <= 2) {
+            self.tell(row!(AskedUntilAnswered since, tries, ago, image))
+        } else if boots > 2 {
             self.tell(row!(FirstBootRepeats since, boots, ago, image))
         } else if self.now.since(seen.last.at) < YOUNG {
             self.tell(row!(MayBeInFirstBoot since, ago, image))
         } else {
             self.tell(row!(NothingSinceConfig since, ago, image))
         };
+        if let Some(tries) = seen.unanswered {
+            finding = self.with(finding, row!(LastAnswer tries));
+        }
         let judged = self.judged;
         for issue in judged.iter().flat_map(|set| &set.known_issues) {
             finding = self.with(finding, row!(KnownIssue issue = issue.says()));

@@ -64,6 +64,18 @@ pub(super) struct Seen {
     pub(super) first: Moment,
     pub(super) last: Request,
     pub(super) failure: Option<(FailureKind, String)>,
+    /// The last boot before that failure of which the last request has no error, and the requests since.
+    pub(super) before: Option<Before>,
+}
+
+/// A request without an error, after which the machine asked again and was refused.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before {
+    pub(super) at: Moment,
+    /// The requests since.
+    pub(super) refused: usize,
+    /// The first of these.
+    pub(super) again: Moment,
 }
 
 /// Seconds since its last request in which a machine still asks: logs are gathered one after another.
@@ -132,6 +144,7 @@ impl Case<'_> {
             Outcome::Failed(kind, text) => Some((kind, logs.text(text).to_owned())),
         };
         let boots = own.chunk_by(|one, next| next.at.since(one.at) <= SAME_BOOT);
+        let before = failure.as_ref().and_then(|_| before(boots.clone()));
         Some(Seen {
             address,
             count: own.len(),
@@ -140,6 +153,7 @@ impl Case<'_> {
             first: first.at,
             last: **last,
             failure,
+            before,
         })
     }
 
@@ -331,6 +345,23 @@ fn unanswered(boot: &[&Request]) -> Option<usize> {
     let is_so =
         boot.len() >= UNANSWERED && boot.iter().all(is_silent) && boot.windows(2).all(is_try);
     is_so.then_some(boot.len())
+}
+
+/// The last boot before the last one that ended without an error: within a boot an answer would have ended it.
+fn before<'a>(boots: impl DoubleEndedIterator<Item = &'a [&'a Request]>) -> Option<Before> {
+    let (mut refused, mut again) = (0, None);
+    for boot in boots.rev() {
+        let last = boot.last()?;
+        if let Some(again) = again
+            && last.outcome == Outcome::Served
+        {
+            let at = last.at;
+            return Some(Before { at, refused, again });
+        }
+        refused += boot.len();
+        again = boot.first().map(|first| first.at);
+    }
+    None
 }
 
 const NO_LOG: &str = "requests for its config: the machine-config-server's logs (get pods/log in openshift-machine-config-operator; a must-gather has them)";

@@ -5,7 +5,7 @@ use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::ignition_specs::{Spec, cannot_read, images_of_agent, of_agent, of_image};
 use super::moment::{CLOCKS, Moment, span};
-use super::request_step::{SERVER_LOG, STILL_ASKS, Seen, Silence};
+use super::request_step::{Before, SERVER_LOG, STILL_ASKS, Seen, Silence};
 use super::rows::{Row, row, when};
 use super::server_line::FailureKind;
 use crate::version::ImageVersion;
@@ -55,8 +55,14 @@ impl Case<'_> {
         let client = client(agent);
         let images = images_of_agent(agent).unwrap_or_default();
         let (says, status) = (sentence(error), status(*kind));
-        let (times, ago) = (times(seen.count), self.ago(seen.last.at));
-        let begin = self.says(row!(AskedInVain times, pool, ago, status));
+        let ago = self.ago(seen.last.at);
+        let begin = match seen.before {
+            Some(Before { at, refused, again }) => {
+                let (times, at, again) = (times(refused), at.clock(), again.clock());
+                self.says(row!(AskedAgainInVain times, pool, at, again, ago, status))
+            }
+            None => self.says(row!(AskedInVain times = times(seen.count), pool, ago, status)),
+        };
         // The logs may end long before now.
         let until = self.end_of_logs().unwrap_or(self.now);
         let asks = when(until.since(seen.last.at) <= STILL_ASKS);
@@ -83,6 +89,10 @@ impl Case<'_> {
             self.unseen(WHOSE);
             self.unread(AGAINST);
             return finding;
+        }
+        if seen.before.is_some() {
+            self.unread(AGAINST);
+            return self.with(finding, row!(ServedBefore));
         }
         finding.sure(self, SERVER_LOG)
     }

@@ -291,7 +291,8 @@ mod tests {
     }
 
     /// Rows beside which another one with what to do always stands.
-    const FOLLOWED: [&str; 13] = [
+    const FOLLOWED: [&str; 14] = [
+        "AskedUntilAnswered",
         "AuthorityExpired",
         "FirstBootRepeats",
         "InstanceNotMadeByState",

@@ -142,7 +142,11 @@ fn report_against_the_log(cluster: &mut Cluster) -> Truth {
     }
     Truth::new("report-against-the-log", &born.name, &["RequestRefused"])
         .word(&["timed out", "etcd"])
+        .word(&["got the config"])
+        .word(&["refused"])
+        .word(&["by its own report"])
         .lie(&[COMMAND])
+        .claimed()
 }
 
 /// It never asked for a config, so it has no policy that could refuse it.

@@ -290,6 +290,7 @@ fn answer_arrives_at_last(cluster: &mut Cluster) -> Truth {
     }
     Truth::new("answer-arrives-at-last", &born.name, &["FirstBoot"])
         .word(&["got its config", "served"])
+        .word(&["as it seems"])
         .lie(&["boots,", "begin again"])
 }
 
