@@ -30,7 +30,7 @@ pub(super) fn outputs(version: u32) -> Vec<Output> {
     let sets = [set("Refused", "ami.id", &format!("ami-{version}"))];
     desk.file("audit.json", audit(&policy, &sets).to_string());
     let image = format!("registry.example.com/skewguard-cli@sha256:{version:064}");
-    let target = format!("4.2{version}");
+    let target = format!("4.1{version}");
     let render = |args: &[&str]| {
         let (status, out, err) = desk.render(args);
         assert_eq!((status, err.as_str()), (0, ""), "{args:?}");

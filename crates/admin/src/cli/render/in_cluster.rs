@@ -85,10 +85,10 @@ pub(super) fn alerts(args: &AlertsArgs, io: &mut Io<'_>) -> Result<Exit, Failure
     };
     let is_nothing = refused.nodes.is_none();
     let nothing = is_nothing.then(|| format!("OldBootImageInUse is not among the alerts: {why}."));
-    let not_told = (at_risk.left_out > 0).then(|| {
+    let not_told = (!at_risk.left_out.is_empty()).then(|| {
         format!(
-            "BootImageTooOldForUpdate leaves out {} known issues of updates: the metric does not say more than a node's boot image, `oc skewguard audit --target` does.",
-            at_risk.left_out
+            "BootImageTooOldForUpdate leaves out {}: the metric does not say more than a node's boot image, `oc skewguard audit --target` does.",
+            at_risk.left_out.join(", ")
         )
     });
     for warning in left_out.chain(nothing).chain(not_told) {

@@ -1,6 +1,7 @@
 //! The boot images whose joined nodes an update breaks, as PromQL over the label that they have (pure).
 
 use super::refused::{LABEL, Versions, bounds, concerns, is_told, target_of};
+use crate::lint::today::shipped;
 use crate::policy::{Affects, KnownIssue, Policy};
 use crate::verdict::{InstalledNode, Machine, Target, update_issues};
 use crate::version::Release;
@@ -10,23 +11,26 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct NodesAtRisk {
     /// A series for each image that joined nodes were made from, its value the number of nodes;
-    /// `None` where the policy names no such image.
+    /// `None` where no such image is known.
     pub(crate) expression: Option<String>,
     /// Issues that the label cannot tell.
-    pub(crate) left_out: usize,
+    pub(crate) left_out: Vec<String>,
 }
 
 impl NodesAtRisk {
-    /// For the update to `release`.
+    /// For the update to `release`, by the issues of the policy, and the shipped ones that it does not
+    /// have: those of updates are left to the audit and to this.
     ///
     /// # Errors
     /// As [`super::Refused::new`].
     pub(crate) fn new(policy: &Policy, release: &str) -> Result<Self, String> {
         let target = target_of(Some(release));
-        let issues = policy
-            .known_issues
-            .iter()
-            .filter(|issue| issue.affects == Affects::Update && concerns(issue, &target));
+        let own = &policy.known_issues;
+        let is_own = |issue: &&KnownIssue| own.iter().any(|own| own.id == issue.id);
+        let others = shipped().iter().filter(|issue| !is_own(issue));
+        let issues = own.iter().chain(others);
+        let issues =
+            issues.filter(|issue| issue.affects == Affects::Update && concerns(issue, &target));
         let (told, others): (Vec<_>, Vec<_>) =
             issues.cloned().partition(|issue| is_told(issue, &target));
         let mut by_architecture = BTreeMap::<_, Vec<_>>::new();
@@ -45,7 +49,7 @@ impl NodesAtRisk {
                 let nodes = nodes.join("  or\n");
                 format!("count by ({LABEL}) (\n{nodes})\n{before}")
             }),
-            left_out: others.len(),
+            left_out: others.into_iter().map(|issue| issue.id).collect(),
         })
     }
 }
