@@ -88,6 +88,23 @@ fn a_set_has_the_line_of_its_image() {
     );
 }
 
+/// GitHub rejects a file with a result that has none.
+#[test]
+fn nodes_that_the_update_breaks_have_a_place() {
+    let file = "tests/data/audit/aws.json";
+    let (log, _) = sarif(&["--from", file, "--target", "4.22"]);
+    let found = results(&log);
+    let [name, rule, level, uri, line] = found.last().unwrap();
+    assert_eq!(
+        [rule, level, uri, line],
+        ["BornBeforeKernelSigningKey", "note", file, "1"]
+    );
+    assert_eq!(
+        name,
+        "pool worker, installed from 412.86.202301311551-0: BornBeforeKernelSigningKey"
+    );
+}
+
 /// As a repository keeps them: YAML in folders, with names that a URI has not as they are.
 #[test]
 fn manifests_of_a_repository_have_their_lines() {

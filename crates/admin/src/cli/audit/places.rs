@@ -56,13 +56,13 @@ impl Places {
     /// The place of a set; line 1 of the first file for one that is in none.
     pub(super) fn place(&self, set: &SetAudit) -> Option<Place> {
         let known = keys(set).find_map(|key| self.known.get(&key));
-        let first = || {
-            Some(Place {
-                file: self.first.clone()?,
-                line: 1,
-            })
-        };
-        known.cloned().or_else(first)
+        known.cloned().or_else(|| self.first())
+    }
+
+    /// Line 1 of the first file: the place of what is in none. GitHub takes no result without one.
+    pub(super) fn first(&self) -> Option<Place> {
+        let file = self.first.clone()?;
+        Some(Place { file, line: 1 })
     }
 
     fn look(&mut self, file: &Path, text: &str, images: &BTreeMap<Key, &str>) {

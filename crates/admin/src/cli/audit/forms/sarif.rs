@@ -66,7 +66,8 @@ fn run(
     let sets = sets.map(|set| of_set(set, asked, places.place(set)));
     let sets: Vec<(&str, Value)> = sets.collect();
     let broken = audit.clone().flat_map(|audit| &audit.broken);
-    let broken: Vec<(&str, Value)> = broken.map(of_installed).collect();
+    let broken = broken.map(|nodes| of_installed(nodes, places.first()));
+    let broken: Vec<(&str, Value)> = broken.collect();
     let mut rules: BTreeMap<&str, Value> = BTreeMap::new();
     let mut results = Vec::new();
     for (rule, result) in sets.into_iter().chain(broken) {
@@ -141,6 +142,21 @@ fn of_set<'a>(
         format!("what to change then: {command}")
     });
     text += &said.chain(later).collect::<Vec<_>>().join("\n");
+    let result = json!({
+        "ruleId": rule,
+        "level": level,
+        "message": { "text": text },
+        "locations": [location(&name, place)],
+        "partialFingerprints": { "skewguardSet/v1": format!("{}/{}/{}", set.kind, set.namespace, set.row_name()) },
+    });
+    let exception = set.exception.as_ref().filter(|_| set.is_excepted());
+    let suppressions = exception
+        .map(|exception| json!([{ "kind": "external", "justification": exception.says() }]));
+    (rule, with(result, "suppressions", suppressions))
+}
+
+/// The name of what a result is about, and its place.
+fn location(name: &str, place: Option<Place>) -> Value {
     let location =
         json!({ "logicalLocations": [{ "fullyQualifiedName": name, "kind": "resource" }] });
     let physical = place.map(|place| {
@@ -149,17 +165,7 @@ fn of_set<'a>(
             "region": { "startLine": place.line },
         })
     });
-    let result = json!({
-        "ruleId": rule,
-        "level": level,
-        "message": { "text": text },
-        "locations": [with(location, "physicalLocation", physical)],
-        "partialFingerprints": { "skewguardSet/v1": format!("{}/{}/{}", set.kind, set.namespace, set.row_name()) },
-    });
-    let exception = set.exception.as_ref().filter(|_| set.is_excepted());
-    let suppressions = exception
-        .map(|exception| json!([{ "kind": "external", "justification": exception.says() }]));
-    (rule, with(result, "suppressions", suppressions))
+    with(location, "physicalLocation", physical)
 }
 
 /// An object with one more field, where there is something to say: no field is null.
@@ -170,15 +176,19 @@ fn with(mut object: Value, name: &str, field: Option<Value>) -> Value {
     object
 }
 
-/// Joined nodes are in no file.
-fn of_installed(nodes: &InstalledFrom) -> (&str, Value) {
+/// Joined nodes have no line to correct.
+fn of_installed(nodes: &InstalledFrom, place: Option<Place>) -> (&str, Value) {
     let level = if nodes.to_know.is_none() {
         "warning"
     } else {
         "note"
     };
-    let result =
-        json!({ "ruleId": nodes.issue, "level": level, "message": { "text": nodes.says() } });
+    let result = json!({
+        "ruleId": nodes.issue,
+        "level": level,
+        "message": { "text": nodes.says() },
+        "locations": [location(&nodes.title(), place)],
+    });
     (&nodes.issue, result)
 }
 
