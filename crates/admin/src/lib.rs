@@ -37,6 +37,9 @@ use skewguard_core::{
     API_VERSION, IMAGE_PATH, aleph, clock, platform, policy, text, verdict, version,
 };
 
+/// The file name of this program.
+pub(crate) const NAME: &str = "kubectl-skewguard";
+
 /// The address of a page of `docs/`, as it was at this release: for texts that people read who have
 /// no checkout.
 macro_rules! docs {

@@ -279,11 +279,8 @@ fn os_images(images: &[String]) -> Option<String> {
 }
 
 fn lost_alephs(objects: &Objects) -> usize {
-    let nodes: BTreeSet<&str> = objects
-        .nodes
-        .iter()
-        .map(|node| &*node.metadata.name)
-        .collect();
+    let nodes = objects.nodes.iter().map(|node| &*node.metadata.name);
+    let nodes: BTreeSet<&str> = nodes.collect();
     let names = objects.alephs.keys();
     names.filter(|name| !nodes.contains(name.as_str())).count()
 }

@@ -11,6 +11,7 @@ use crate::policy::Mode;
 use crate::verdict::{Action, PolicyInput};
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::kinds::image::Image;
+use skewguard_cluster::kinds::stream::OwnImage;
 use std::collections::BTreeMap;
 
 /// An image of the cluster's own that a policy refuses.
@@ -59,29 +60,21 @@ pub(crate) fn refused_own(
 /// Reason why a version is refused in a pool.
 type Refusals = BTreeMap<(String, Option<String>), String>;
 
-fn judge<'a>(policy: &'a PolicyInput, image: &'a Image, objects: &'a Objects) -> Judge<'a> {
-    Judge {
-        policy,
-        release: objects.release.as_deref(),
-        image,
-        platform: image.platform,
-        fips: None,
-        until: None,
-    }
+/// The refusal of an image in the place of what the judge knows.
+fn refusal(judge: Judge<'_>, own: &OwnImage) -> Option<((String, Option<String>), String)> {
+    let version = own.version();
+    let verdict = judge.verdict(Some(&version));
+    let is_refused = verdict.action == Action::Block;
+    is_refused.then(|| ((version.text, judge.image.pool.clone()), verdict.message))
 }
 
 fn by_sets(lookup: &Lookup<'_>, sets: &[Set], objects: &Objects, policy: &PolicyInput) -> Refusals {
-    let mut found = Refusals::new();
-    for set in sets {
-        for own in lookup.images_for(&set.image) {
-            let version = own.version();
-            let verdict = judge(policy, &set.image, objects).verdict(Some(&version));
-            if verdict.action == Action::Block {
-                found.insert((version.text, set.image.pool.clone()), verdict.message);
-            }
-        }
-    }
-    found
+    let refusals = sets.iter().flat_map(|set| {
+        let judge = Judge::of(policy, objects.release.as_deref(), &set.image);
+        let own = lookup.images_for(&set.image).into_iter();
+        own.filter_map(move |own| refusal(judge, own))
+    });
+    refusals.collect()
 }
 
 /// For each pool whose nodes could be made from none of the images. Which of them is taken is
@@ -93,16 +86,9 @@ fn by_hand(objects: &Objects, policy: &PolicyInput) -> Refusals {
             pool: Some(pool.to_owned()),
             ..Image::default()
         };
-        let refused: Option<Refusals> = objects
-            .own_images
-            .iter()
-            .map(|own| {
-                let version = own.version();
-                let verdict = judge(policy, &image, objects).verdict(Some(&version));
-                let is_refused = verdict.action == Action::Block;
-                is_refused.then(|| ((version.text, image.pool.clone()), verdict.message))
-            })
-            .collect();
+        let judge = Judge::of(policy, objects.release.as_deref(), &image);
+        let refused = objects.own_images.iter().map(|own| refusal(judge, own));
+        let refused: Option<Refusals> = refused.collect();
         found.extend(refused.into_iter().flatten());
     }
     found

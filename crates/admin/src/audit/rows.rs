@@ -53,11 +53,6 @@ pub(crate) struct Rows {
 
 /// Judges every set.
 pub(crate) fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question<'_>) -> Rows {
-    let Question {
-        asked,
-        until,
-        takes_estimates,
-    } = question;
     let all = sets::sets(lookup)
         .into_iter()
         .chain(node_classes::sets(lookup))
@@ -72,7 +67,7 @@ pub(crate) fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question
         let pool = set.image.pool.as_deref();
         let now = NodeRelease::now(set.kind, set.release.as_ref(), pool, lookup.objects);
         let served = parsed(now.release.as_deref());
-        let at = now.asked(asked, lookup.objects);
+        let at = now.asked(question.asked, lookup.objects);
         let of_set = at.release.clone();
         let set = upkeep::at_release(Set { served, at, ..set }, of_set.as_deref());
         let image = set.image.clone();
@@ -82,10 +77,10 @@ pub(crate) fn rows(lookup: &Lookup<'_>, policy: &PolicyInput, question: Question
             image: &image,
             platform: image.platform.or(set.release_platform),
             fips: set.fips(lookup.objects),
-            until,
+            until: question.until,
         };
         let own = lookup.images_for(&image);
-        let (row, policy) = judge(set, by, &own, lookup.objects, takes_estimates);
+        let (row, policy) = judge(set, by, &own, lookup.objects, question.takes_estimates);
         rows.policy = policy.map(|policy| PolicyStatus {
             limit_release: None,
             ..policy

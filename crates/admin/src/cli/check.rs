@@ -1,9 +1,10 @@
 //! `oc skewguard check`: what a policy says to a boot image, without a node.
 
-use super::inputs::{POLICY_VARIABLE, other_kind, policy_name, read_file};
-use super::{Exit, Failure, Io, inspect, named, parse_release};
+use super::inputs::{
+    POLICY_VARIABLE, named_policy, other_kind, policy_name, read_file, starter_of, warn_of_target,
+};
+use super::inspect::{self, TextOrJson};
 use crate::aleph;
-use crate::cli::audit::starter_of;
 use crate::data::is_ami;
 use crate::lint::meant_pool;
 use crate::platform::Platform;
@@ -13,7 +14,9 @@ use crate::verdict::{
     BootImage, Facts, ImageSource, Machine, PolicyInput, Target, TargetInput, decide, text,
 };
 use crate::version::{ImageVersion, OsFamily};
+use skewguard_cluster::file::name as named;
 use skewguard_cluster::kinds::target::is_okd;
+use skewguard_core::command::{Exit, Failure, Io, parse_release, read_once};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -59,7 +62,7 @@ pub(super) struct Args {
     mode: Option<AsMode>,
     /// Form of the verdict.
     #[arg(long, short, value_enum, ignore_case = true, default_value = "text")]
-    output: super::TextOrJson,
+    output: TextOrJson,
 }
 
 const ARCHITECTURES: [&str; 4] = ["x86_64", "aarch64", "ppc64le", "s390x"];
@@ -155,12 +158,8 @@ fn image(args: &Args) -> Result<(ImageVersion, String), Failure> {
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let files = args.policy.iter().chain(&args.aleph);
-    super::read_once(files.map(PathBuf::as_path))?;
-    let policy = args
-        .policy
-        .as_deref()
-        .map(super::inputs::named_policy)
-        .transpose()?;
+    read_once(files.map(PathBuf::as_path))?;
+    let policy = args.policy.as_deref().map(named_policy).transpose()?;
     let (version, file) = image(args)?;
     let (mut policy, other) = match policy {
         Some(policy) => (policy, None),
@@ -169,9 +168,9 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let warning = args.mode.and_then(|AsMode::Enforce| enforce(&mut policy));
     let beyond = not_compared(&policy, args);
     let said = match args.output {
-        super::TextOrJson::Json => beyond.clone(),
+        TextOrJson::Json => beyond.clone(),
         // It stands above the verdict.
-        super::TextOrJson::Text => Vec::new(),
+        TextOrJson::Text => Vec::new(),
     };
     let target = target(args, io);
     let verdict = decide(&Facts {
@@ -189,13 +188,13 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
         ..Facts::new(policy, target)
     });
     match args.output {
-        super::TextOrJson::Text => {
+        TextOrJson::Text => {
             for beyond in beyond {
                 writeln!(io.out, "{beyond}\n")?;
             }
             io.out.write_all(text::render(&verdict).as_bytes())?;
         }
-        super::TextOrJson::Json => {
+        TextOrJson::Json => {
             writeln!(io.out, "{}", serde_json::to_string_pretty(&verdict)?)?;
         }
     }
@@ -208,7 +207,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
 
 /// The release and the pool that are asked about. Warns of names that are likely others.
 fn target(args: &Args, io: &mut Io<'_>) -> TargetInput {
-    super::warn_of_target(args.target.as_deref(), io);
+    warn_of_target(args.target.as_deref(), io);
     if let Some(pool) = &args.pool
         && let Some(meant) = meant_pool(pool)
     {

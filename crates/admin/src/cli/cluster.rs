@@ -1,12 +1,12 @@
 //! The objects of a cluster, from its API server.
 
 use crate::audit::{Objects, Origin, Unread};
-use crate::cli::{Failure, Io, runtime};
 use crate::trouble::full_text;
-use skewguard_cluster::connect::fetch::{FetchProgress, fetch};
+use skewguard_cluster::connect::fetch::{FetchProgress, LONGEST, fetch};
 use skewguard_cluster::connect::login::{Environment, Login, LoginRequest};
 use skewguard_cluster::connect::{kubeconfigs, live};
 use skewguard_cluster::moment::Moment;
+use skewguard_core::command::{Failure, Io};
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -21,6 +21,17 @@ pub(super) fn environment() -> Environment<'static> {
         variable: &|name| std::env::var_os(name),
         service_account: Path::new(SERVICE_ACCOUNT),
     }
+}
+
+/// Waits for what is requested; a program for credentials that did not end is not waited for.
+pub(super) fn wait<T>(asked: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no request can be made: {error}"))?;
+    let answer = runtime.block_on(asked);
+    runtime.shutdown_background();
+    answer
 }
 
 /// The objects that are read of a cluster.
@@ -41,27 +52,26 @@ pub(super) fn read(
     objects: &mut Objects,
     io: &mut Io<'_>,
 ) -> Result<(Vec<Unread>, Origin), Failure> {
-    let runtime = runtime()?;
-    let login = runtime.block_on(kubeconfigs::load(asked, environment()));
-    let login = login.map_err(full_text)?;
-    if asked.insecure {
-        io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
-    }
-    let mut line = ProgressLine::new(io.err);
-    let began = Instant::now();
-    let mut was_said = false;
-    let mut watch = |now: FetchProgress<'_>| match now {
-        FetchProgress::Again(why) if !std::mem::replace(&mut was_said, true) => line.again(why),
-        FetchProgress::Read(resource, count) if began.elapsed() > Duration::from_secs(1) => {
-            line.show(format_args!("reading {resource}: {count}"));
+    let read = wait(async {
+        let login = kubeconfigs::load(asked, environment()).await;
+        let login = login.map_err(full_text)?;
+        if asked.insecure {
+            io.say("warning: the server's certificate is not checked: whoever answers gets your credentials");
         }
-        _ => {}
-    };
-    let read = fetched(login, request_timeout, scope, objects, &mut watch);
-    let read = runtime.block_on(read);
-    line.show("");
-    // A program for credentials that did not end is not waited for.
-    runtime.shutdown_background();
+        let mut line = ProgressLine::new(io.err);
+        let began = Instant::now();
+        let mut was_said = false;
+        let mut watch = |now: FetchProgress<'_>| match now {
+            FetchProgress::Again(why) if !std::mem::replace(&mut was_said, true) => line.again(why),
+            FetchProgress::Read(resource, count) if began.elapsed() > Duration::from_secs(1) => {
+                line.show(format_args!("reading {resource}: {count}"));
+            }
+            _ => {}
+        };
+        let read = fetched(login, request_timeout, scope, objects, &mut watch).await;
+        line.show("");
+        read
+    });
     Ok(read?)
 }
 
@@ -93,6 +103,22 @@ pub(super) async fn fetched(
         ..Origin::default()
     };
     Ok((unread, origin))
+}
+
+/// A number without a unit is seconds, as for `oc`.
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+    let time = match text.parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => humantime::parse_duration(text)
+            .map_err(|_| "is no time: write it like 30s or 2m".to_owned())?,
+    };
+    if time.is_zero() {
+        return Err("must be greater than zero".to_owned());
+    }
+    if time > LONGEST {
+        return Err("must be at most 10m".to_owned());
+    }
+    Ok(time)
 }
 
 /// A line of a terminal that changes: how far the reading is. What is tried again is said always.

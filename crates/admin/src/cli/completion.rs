@@ -1,7 +1,9 @@
 //! `oc skewguard completion`: completions for a shell, made from the argument parser.
 
-use super::{Exit, Failure, Io, NAME, command};
+use crate::NAME;
+use clap::Command;
 use clap_complete::Shell as Generator;
+use skewguard_core::command::{Exit, Failure, Io};
 use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
@@ -30,34 +32,34 @@ pub(super) const FILES: [(Shell, &str); 3] = [
     (Shell::Fish, "kubectl-skewguard.fish"),
 ];
 
-pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    io.out.write_all(script(args.shell).as_bytes())?;
+pub(super) fn run(args: &Args, command: &Command, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    io.out.write_all(script(args.shell, command).as_bytes())?;
     Ok(Exit::Done)
 }
 
 /// The script for a shell.
-pub(super) fn script(shell: Shell) -> String {
+pub(super) fn script(shell: Shell, command: &Command) -> String {
     match shell {
         Shell::Bash => {
             // Of a name with a hyphen, clap_complete's script for bash finds no subcommand.
             let name = NAME.replace('-', "_");
-            let script = generated(Generator::Bash, &name);
+            let script = generated(Generator::Bash, &name, command);
             script.replace(&format!(" {name}\n"), &format!(" {NAME}\n"))
         }
-        Shell::Zsh => generated(Generator::Zsh, NAME),
-        Shell::Fish => generated(Generator::Fish, NAME) + &words_for_fish(),
+        Shell::Zsh => generated(Generator::Zsh, NAME, command),
+        Shell::Fish => generated(Generator::Fish, NAME, command) + &words_for_fish(command),
     }
 }
 
-fn generated(shell: Generator, name: &str) -> String {
+fn generated(shell: Generator, name: &str, command: &Command) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command(), name, &mut script);
+    clap_complete::generate(shell, &mut command.clone(), name, &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
 /// The words that an argument may be: clap_complete's script for fish has those of options only.
-fn words_for_fish() -> String {
-    let mut command = command();
+fn words_for_fish(command: &Command) -> String {
+    let mut command = command.clone();
     command.build();
     let mut lines = String::new();
     for sub in command.get_subcommands() {

@@ -1,6 +1,6 @@
 //! Inputs that a person names: policies, files and names.
 
-use super::named;
+use crate::lint::starter::{STARTER, STARTER_NAME, STARTER_NAME_OKD, STARTER_OKD};
 use crate::lint::{INVALID, LintReport, Rule, Severity, lint};
 use crate::policy::MAX_BYTES;
 use crate::policy::fields::KIND;
@@ -10,9 +10,10 @@ use crate::verdict::PolicyInput;
 use crate::yaml::for_nodes;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use sha2::{Digest, Sha256};
+use skewguard_cluster::file::name as named;
 use skewguard_cluster::file::{self, cause};
 use skewguard_cluster::files::input;
-use skewguard_core::command::Failure;
+use skewguard_core::command::{Failure, Io};
 use std::path::{Path, PathBuf};
 
 /// The variable that stands for `--policy`: one place in a pipeline.
@@ -155,6 +156,14 @@ pub(super) fn policy_input(name: &str, bytes: &[u8]) -> PolicyInput {
     PolicyInput::new(name, digest, bytes)
 }
 
+/// The policy of a cluster for which none was named: what `policy init` writes for it.
+pub(super) fn starter_of(okd: bool) -> PolicyInput {
+    match okd {
+        true => policy_input(STARTER_NAME_OKD, STARTER_OKD.as_bytes()),
+        false => policy_input(STARTER_NAME, STARTER.as_bytes()),
+    }
+}
+
 /// [`file::read_start`], with the remedy where the file is missing: what makes such a file.
 ///
 /// # Errors
@@ -184,4 +193,23 @@ pub(super) fn read_file(path: &Path, max: u64, remedy: &str) -> Result<Vec<u8>, 
     } else {
         Ok(bytes)
     }
+}
+
+/// Warns of a release to ask about that is not known.
+pub(super) fn warn_of_target(target: Option<&str>, io: &mut Io<'_>) {
+    if let Some(unknown) = target.and_then(crate::operator::unknown_release) {
+        io.say(format_args!("warning: --target {unknown}"));
+    }
+}
+
+/// The remedy for what is no stream metadata.
+pub(super) const PRINTED: &str = "`openshift-install coreos print-stream-json` prints what is read";
+
+/// A text that a person named, which is no object of the cluster.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn read_text(path: &Path) -> Result<String, String> {
+    let bytes = read_file(path, input::MAX_FILE, PRINTED)?;
+    String::from_utf8(bytes).map_err(|_| format!("is not UTF-8; {PRINTED}"))
 }

@@ -1,6 +1,5 @@
 //! `oc skewguard inspect`: what version strings say.
 
-use super::{Exit, Failure, Io, TextOrJson};
 use crate::data::{PUBLISHED, PublishedImage, is_ami};
 use crate::text::printable_up_to;
 use crate::verdict::{BootImageStatus, text};
@@ -8,7 +7,7 @@ use crate::version::ImageVersion;
 use serde::Serialize;
 use skewguard_cluster::file::read as read_named;
 use skewguard_cluster::kinds::ignition_specs;
-use skewguard_core::command::read_once;
+use skewguard_core::command::{Exit, Failure, Io, read_once};
 use std::path::Path;
 
 /// The most that is read from standard input, in bytes.
@@ -30,6 +29,15 @@ pub(super) struct Args {
     /// One line per version: text for a person, or a JSON object.
     #[arg(long, short, value_enum, ignore_case = true, default_value = "text")]
     output: TextOrJson,
+}
+
+/// The form of results that people and scripts both read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum TextOrJson {
+    /// For a person.
+    Text,
+    /// For a script; fields are only ever added.
+    Json,
 }
 
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<Exit, Failure> {

@@ -3,10 +3,12 @@
 //! A page is clap_mangen's, and the pages beside it.
 
 use super::completion::{FILES, script};
-use super::{Exit, Failure, Io, NAME, cause, named};
+use crate::NAME;
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use skewguard_cluster::file::{cause, name as named};
+use skewguard_core::command::{Exit, Failure};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +19,8 @@ pub(super) struct Args {
     dir: PathBuf,
 }
 
-pub(super) fn run(args: &Args, _: &mut Io<'_>) -> Result<Exit, Failure> {
-    for (path, text) in files(&super::command())? {
+pub(super) fn run(args: &Args, command: &Command) -> Result<Exit, Failure> {
+    for (path, text) in files(command)? {
         let path = args.dir.join(path);
         let error = |error: std::io::Error| format!("{}: {}", named(&path), cause(&error));
         if let Some(folder) = path.parent() {
@@ -34,7 +36,7 @@ pub(super) fn run(args: &Args, _: &mut Io<'_>) -> Result<Exit, Failure> {
 fn files(command: &Command) -> std::io::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let scripts = FILES.map(|(shell, file)| {
         let path = Path::new("completions").join(file);
-        (path, script(shell).into_bytes())
+        (path, script(shell, command).into_bytes())
     });
     let mut files = BTreeMap::from(scripts);
     let mut command = command.clone().disable_help_subcommand(true);

@@ -14,13 +14,12 @@ mod why;
 
 pub use skewguard_core::command::{Exit, Io};
 
+use crate::NAME;
 pub use crate::forms::terminal::Terminal;
-use crate::yaml::for_nodes;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{FromArgMatches, Parser, Subcommand, ValueEnum};
-use skewguard_cluster::file::{cause, name as named};
+use clap::{FromArgMatches, Parser, Subcommand};
 use skewguard_cluster::secrets::without_secrets;
-use skewguard_core::command::{Failure, parse_release, read_once};
+use skewguard_core::command::Failure;
 use skewguard_core::text::printable_up_to;
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -34,9 +33,6 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 }
-
-/// The file name of this program.
-const NAME: &str = "kubectl-skewguard";
 
 const AFTER_HELP: &str = "\
 Exit status: 0 proceed or done, 1 could not do it, 2 wrong usage, 3 refused; `audit` has more.
@@ -112,15 +108,6 @@ enum Command {
     Man(man::Args),
 }
 
-/// The form of results that people and scripts both read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TextOrJson {
-    /// For a person.
-    Text,
-    /// For a script; fields are only ever added.
-    Json,
-}
-
 /// The argument parser.
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
@@ -170,8 +157,8 @@ pub fn run_on(
         Command::Render(args) => render::run(args, io),
         Command::Schema(args) => schema::run(args, io),
         Command::Version => version(io),
-        Command::Completion(args) => completion::run(args, io),
-        Command::Man(args) => man::run(args, io),
+        Command::Completion(args) => completion::run(args, &self::command(), io),
+        Command::Man(args) => man::run(args, &self::command()),
     };
     io.done(done)
 }
@@ -239,19 +226,4 @@ fn with_whole_examples(mut command: clap::Command) -> clap::Command {
 fn version(io: &mut Io<'_>) -> Result<Exit, Failure> {
     writeln!(io.out, "{NAME} {}", LONG_VERSION.as_str())?;
     Ok(Exit::Done)
-}
-
-/// Makes the runtime that requests run in.
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("no request can be made: {error}"))
-}
-
-/// Warns of a release to ask about that is not known.
-fn warn_of_target(target: Option<&str>, io: &mut Io<'_>) {
-    if let Some(unknown) = target.and_then(crate::operator::unknown_release) {
-        io.say(format_args!("warning: --target {unknown}"));
-    }
 }

@@ -1,12 +1,12 @@
 //! `oc skewguard schema`: the JSON Schemas of what skewguard reads and prints.
 
-use super::{Exit, Failure, Io};
 use crate::audit::results::BootImageAudit;
 use crate::audit::results::fleet::FleetAudit;
 use crate::lint::shape::SCHEMA;
 use crate::schema::{VERDICT, of};
 use crate::why::WhyReport;
 use schemars::JsonSchema;
+use skewguard_core::command::{Exit, Failure, Io};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -177,14 +177,7 @@ impl Walk<'_> {
             architecture: row.architecture.clone(),
             ..Image::default()
         };
-        let judge = Judge {
-            policy: self.policy,
-            release: row.release.as_deref(),
-            image: &image,
-            platform: image.platform,
-            fips: None,
-            until: None,
-        };
+        let judge = Judge::of(self.policy, row.release.as_deref(), &image);
         let is_refused =
             |version: &ImageVersion| judge.verdict(Some(version)).action == Action::Block;
         let refuses = all_versions().iter().any(is_refused);

@@ -87,10 +87,8 @@ pub(crate) struct ClusterAudit {
 
 impl ClusterAudit {
     pub(crate) fn of(context: String, result: Result<BootImageAudit, String>) -> Self {
-        let (audit, error) = match result {
-            Ok(audit) => (Some(audit), None),
-            Err(error) => (None, Some(error)),
-        };
+        let error = result.as_ref().err().cloned();
+        let audit = result.ok();
         Self {
             context,
             other_contexts: Vec::new(),

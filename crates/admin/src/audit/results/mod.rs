@@ -19,7 +19,7 @@ use installed_from::InstalledFrom;
 use path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use set::{NodeCount, SetAudit, SetKind};
+use set::{NodeCount, SetAudit, SetKind, by_object};
 pub(crate) use skewguard_cluster::kinds::machine_configuration::ClusterSkew;
 pub(crate) use skewguard_cluster::names::{full_name, some_of};
 pub(crate) use skewguard_cluster::unread::{MAX_NOT_UNDERSTOOD, Unread};
@@ -246,13 +246,9 @@ fn is_zero(number: &usize) -> bool {
 impl Summary {
     pub(crate) fn of<'a>(rows: impl Iterator<Item = &'a SetAudit>) -> Self {
         let mut summary = Self::default();
-        let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
-        for row in rows {
-            summary.rows.add(&[row]);
-            sets.entry(row.object()).or_default().push(row);
-        }
-        for rows in sets.values() {
-            summary.whole_sets.add(rows);
+        for rows in by_object(rows) {
+            rows.iter().for_each(|row| summary.rows.add(&[row]));
+            summary.whole_sets.add(&rows);
         }
         summary
     }

@@ -8,6 +8,7 @@ use crate::verdict::{Action, BootImageStatus, Outcome, Reason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub(crate) use skewguard_cluster::known_by::KnownBy;
+use std::collections::BTreeMap;
 
 /// A set of machines, or a pool of nodes without one, and the verdict on its next node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -299,6 +300,17 @@ pub(crate) struct NodeCount {
     pub(crate) count: usize,
 }
 
+/// The rows of each set.
+pub(crate) fn by_object<'a>(
+    rows: impl IntoIterator<Item = &'a SetAudit>,
+) -> Vec<Vec<&'a SetAudit>> {
+    let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
+    for row in rows {
+        sets.entry(row.object()).or_default().push(row);
+    }
+    sets.into_values().collect()
+}
+
 impl SetAudit {
     /// The row of an object of which nothing else is known yet.
     pub(crate) fn of(kind: SetKind, namespace: impl Into<String>, name: impl Into<String>) -> Self {
@@ -358,6 +370,24 @@ impl SetAudit {
     pub(crate) fn joined(&self) -> Option<usize> {
         let joined = self.nodes.iter().map(|nodes| nodes.count).sum();
         (!self.nodes_unread).then_some(joined)
+    }
+
+    /// `NAME`, `NAMESPACE/NAME` or `KIND/NAME`. A row without a set has also the names of its members,
+    /// and that of its role or pool.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        let is_it = |name: &str| {
+            let what = self.name.split_once(": ").map(|(what, _)| what);
+            self.name == name
+                || self.row_name() == name
+                || !self.members.is_empty()
+                    && (what == Some(name) || self.members.iter().any(|member| member == name))
+        };
+        is_it(name)
+            || self.name.contains('/') && name.ends_with(&format!("/{}", self.name))
+            || name.rsplit_once('/').is_some_and(|(before, after)| {
+                is_it(after)
+                    && (self.namespace == before || self.kind.name().eq_ignore_ascii_case(before))
+            })
     }
 
     /// Tells whether a policy that enforces would hold the next node back.

@@ -11,7 +11,7 @@ use crate::version::{ImageVersion, OcpMinor, Release, cpu_rank};
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::kinds::image::Image;
 use skewguard_cluster::kinds::node::Node;
-use skewguard_cluster::kinds::target::is_okd;
+use skewguard_cluster::kinds::target::{is_okd, parsed};
 
 /// The architecture that the level is of, and the level.
 const X86: &str = "x86_64";
@@ -116,11 +116,10 @@ pub(crate) fn at_update(
 
 /// Tells whether the update brings RHEL 10 to a node.
 fn brings_10(node: &Node, target: &str, objects: &Objects) -> bool {
-    let release = |text: &str| text.parse::<Release>().ok();
     if is_okd(target) {
-        let running = objects.release.as_deref().and_then(release);
+        let running = parsed(objects.release.as_deref());
         let is_before = running.is_none_or(|running| running < OKD_10);
-        return is_before && release(target).is_some_and(|target| target >= OKD_10);
+        return is_before && parsed(Some(target)).is_some_and(|target| target >= OKD_10);
     }
     let pool = node.pool.as_deref().filter(|_| node.node_pool.is_none());
     let stream = upkeep::stream(objects, None, pool);

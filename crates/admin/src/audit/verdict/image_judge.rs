@@ -26,6 +26,18 @@ pub(crate) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
+    /// The judge of an image at a release.
+    pub(crate) fn of(policy: &'a PolicyInput, release: Option<&'a str>, image: &'a Image) -> Self {
+        Self {
+            policy,
+            release,
+            image,
+            platform: image.platform,
+            fips: None,
+            until: None,
+        }
+    }
+
     /// All images that were published for a release and fit.
     pub(crate) fn published(&self, release: OcpMinor) -> Vec<ImageVersion> {
         of_release(release, self.platform, self.image)

@@ -1,8 +1,8 @@
 //! The arguments of `oc skewguard audit`.
 
 use super::super::inputs::{POLICY_VARIABLE, policy_name};
-use super::super::{Exit, parse_release};
-use skewguard_cluster::connect::fetch;
+use crate::cli::cluster::parse_time;
+use skewguard_core::command::{Exit, parse_release};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -217,20 +217,4 @@ pub(in crate::cli) struct Args {
     /// --from what is no file is a name, too.
     #[arg(value_name = "SET", value_hint = clap::ValueHint::Other)]
     pub(super) sets: Vec<String>,
-}
-
-/// A number without a unit is seconds, as for `oc`.
-pub(in crate::cli) fn parse_time(text: &str) -> Result<Duration, String> {
-    let time = match text.parse() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => humantime::parse_duration(text)
-            .map_err(|_| "is no time: write it like 30s or 2m".to_owned())?,
-    };
-    if time.is_zero() {
-        return Err("must be greater than zero".to_owned());
-    }
-    if time > fetch::LONGEST {
-        return Err("must be at most 10m".to_owned());
-    }
-    Ok(time)
 }

@@ -8,7 +8,7 @@ use super::passed::passed;
 use super::word::Word;
 use crate::audit::BootImageAudit;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
-use crate::cli::Exit;
+use skewguard_core::command::Exit;
 
 /// The answer to whether the policy could enforce now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! The numbers that decide the conclusion of an audit, and the sentence about them (pure).
 
 use super::later::LaterCounts;
-use super::word::{Word, by_object, form};
+use super::word::{Word, form};
 use crate::audit::results::fleet::ClusterAudit;
+use crate::audit::results::set::by_object;
 use crate::audit::{BootImageAudit, SetAudit};
-use crate::cli::Exit;
 use skewguard_cluster::names::count;
+use skewguard_core::command::Exit;
 
 /// The numbers that decide. Sets with an exception count there alone.
 #[derive(Default)]

@@ -1,13 +1,13 @@
 //! `--exceptions`: sets that do not count, each with a reason and a last day.
 
 use super::super::inputs::{json_mistake, read_file};
-use super::super::{Failure, named};
-use super::is_named;
 use crate::audit::{BootImageAudit, SetException};
 use crate::text::printable;
 use crate::yaml;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use skewguard_cluster::file::name as named;
+use skewguard_core::command::Failure;
 use std::path::Path;
 
 /// The most that is read of the file.
@@ -136,7 +136,7 @@ impl Exceptions {
             ..
         } in here.clone()
         {
-            for set in audit.sets.iter_mut().filter(|set| is_named(set, name)) {
+            for set in audit.sets.iter_mut().filter(|set| set.is_named(name)) {
                 // Of two the longer one holds.
                 let other = set.exception.as_ref();
                 if other.is_none_or(|other| other.until < *until) {
@@ -152,7 +152,7 @@ impl Exceptions {
             set: name, until, ..
         } in here
         {
-            let sets = audit.sets.iter().filter(|set| is_named(set, name));
+            let sets = audit.sets.iter().filter(|set| set.is_named(name));
             let counted: Vec<bool> = sets.map(|set| !set.is_excepted()).collect();
             let what = match &*counted {
                 [] => "there is no such set".to_owned(),

@@ -1,16 +1,17 @@
 //! `oc skewguard audit --context A,B` and `--all-contexts`: several clusters at a time.
 
-use super::{Args, Failure, Io, Request};
+use super::args::Args;
+use super::auditor::Auditor;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, Unread};
-use crate::cli::cluster::{ProgressLine, Scope, environment, fetched};
-use crate::cli::runtime;
+use crate::cli::cluster::{ProgressLine, Scope, environment, fetched, wait};
 use crate::clock;
 use crate::text::printable;
 use crate::trouble::full_text;
 use skewguard_cluster::connect::fetch::FetchProgress;
 use skewguard_cluster::connect::kubeconfigs::Kubeconfigs;
 use skewguard_cluster::connect::login::LoginRequest;
+use skewguard_core::command::{Failure, Io};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::SystemTime;
@@ -81,8 +82,8 @@ enum News {
 }
 
 /// Audits the clusters.
-pub(super) fn read(request: &Request<'_>, contexts: &Contexts, io: &mut Io<'_>) -> FleetAudit {
-    if request.args.insecure_skip_tls_verify {
+pub(super) fn read(auditor: &Auditor<'_>, contexts: &Contexts, io: &mut Io<'_>) -> FleetAudit {
+    if auditor.args.insecure_skip_tls_verify {
         io.say("warning: the servers' certificates are not checked: whoever answers gets your credentials");
     }
     let all = contexts.members.len();
@@ -98,7 +99,7 @@ pub(super) fn read(request: &Request<'_>, contexts: &Contexts, io: &mut Io<'_>) 
                     let Some(member) = contexts.members.get(n) else {
                         break;
                     };
-                    let read = one(request, &contexts.kubeconfigs, member, &news);
+                    let read = one(auditor, &contexts.kubeconfigs, member, &news);
                     let mut cluster = ClusterAudit::of(printable(&member.context), read);
                     let others = member.others.iter().map(|other| printable(other));
                     cluster.other_contexts = others.collect();
@@ -128,12 +129,12 @@ pub(super) fn read(request: &Request<'_>, contexts: &Contexts, io: &mut Io<'_>) 
 
 /// Audits one cluster.
 fn one(
-    request: &Request<'_>,
+    auditor: &Auditor<'_>,
     kubeconfigs: &Kubeconfigs,
     member: &Member,
     news: &Sender<News>,
 ) -> Result<BootImageAudit, String> {
-    let args = request.args;
+    let args = auditor.args;
     let asked = LoginRequest {
         file: args.kubeconfig.as_deref(),
         context: Some(&member.context),
@@ -153,19 +154,14 @@ fn one(
             )));
         }
     };
-    let mut objects = request.streams.with_the_same_streams();
-    let runtime = runtime()?;
-    let read: Result<_, String> = runtime.block_on(async {
-        let login = kubeconfigs
-            .login(asked, environment())
-            .await
-            .map_err(full_text)?;
+    let mut objects = auditor.streams.with_the_same_streams();
+    let read = wait(async {
+        let login = kubeconfigs.login(asked, environment()).await;
+        let login = login.map_err(full_text)?;
         let (time, scope) = (args.request_timeout, Scope::All);
         fetched(login, time, scope, &mut objects, &mut watch).await
-    });
-    // A program for credentials that did not end is not waited for.
-    runtime.shutdown_background();
-    let audit = request.audit(objects, read?, &contexts);
+    })?;
+    let audit = auditor.audit(objects, read, &contexts);
     audit.map_err(|unread| no_sets(&unread))
 }
 

@@ -1,7 +1,7 @@
 //! The second line of a conclusion: from which release on sets would be refused (pure).
 
 use super::audit_request::{AuditRequest, release_of};
-use super::word::by_object;
+use crate::audit::results::set::by_object;
 use crate::audit::{AuditChanges, BootImageAudit, SetAudit};
 use crate::version::Release;
 use serde::Serialize;

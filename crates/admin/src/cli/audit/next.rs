@@ -2,7 +2,7 @@
 
 use super::audit_request::{AuditRequest, may_be_patched, release_of};
 use super::counts::Counts;
-use super::forms::facts::{lookup_helps, remedies};
+use super::facts::{lookup_helps, remedies};
 use crate::audit::results::set::SetKind;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::lint::Rule;

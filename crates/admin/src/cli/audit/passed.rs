@@ -1,7 +1,7 @@
 //! Comparisons that found no cause for concern, as `oc adm upgrade recommend` says it (pure).
 
 use super::audit_request::release_of;
-use super::word::by_object;
+use crate::audit::results::set::by_object;
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::operator;
 use crate::verdict::Reason;

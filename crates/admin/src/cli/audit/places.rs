@@ -1,7 +1,7 @@
 //! The places of sets in the files of `--from`: file and line, for SARIF.
 
-use super::read_text;
 use crate::audit::SetAudit;
+use crate::cli::inputs::read_text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use skewguard_cluster::files::{folder, yaml, yaml_list};

@@ -1,7 +1,6 @@
 //! `--since`: what is new or worse than in an earlier audit.
 
 use super::super::inputs::{json_mistake, read_file};
-use super::super::{Failure, named};
 use super::word::Word;
 use crate::audit::results::AUDIT;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit, FleetSince, LIST};
@@ -10,6 +9,8 @@ use crate::finding::Subject;
 use crate::text::printable;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use skewguard_cluster::file::name as named;
+use skewguard_core::command::Failure;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 use crate::audit::SetAudit;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// The verdict on a set, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -56,15 +55,4 @@ impl Word {
 /// The form of a verb for so many.
 pub(super) fn form<'a>(number: usize, one: &'a str, more: &'a str) -> &'a str {
     if number == 1 { one } else { more }
-}
-
-/// The rows of each set.
-pub(super) fn by_object<'a>(
-    rows: impl IntoIterator<Item = &'a SetAudit>,
-) -> Vec<Vec<&'a SetAudit>> {
-    let mut sets: BTreeMap<_, Vec<&SetAudit>> = BTreeMap::new();
-    for row in rows {
-        sets.entry(row.object()).or_default().push(row);
-    }
-    sets.into_values().collect()
 }

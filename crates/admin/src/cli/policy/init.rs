@@ -1,7 +1,6 @@
 //! `oc skewguard policy init`: a policy to start from.
 
-use super::super::{named, read_once};
-use super::{Exit, Failure, Io, exists, write};
+use super::{exists, write};
 use crate::audit::{Objects, operator_settings};
 use crate::cli::cluster;
 use crate::lint::shape::REFERENCE;
@@ -13,7 +12,9 @@ use crate::version::{NotARelease, Release};
 use clap::ValueHint;
 use skewguard_cluster::connect::fetch::SETTINGS;
 use skewguard_cluster::connect::login;
+use skewguard_cluster::file::name as named;
 use skewguard_cluster::files::input;
+use skewguard_core::command::{Exit, Failure, Io, read_once};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -2,20 +2,20 @@
 
 use super::super::audit::forms::junit::{case, failed};
 use super::super::inputs::{INIT, no_policy, policy_input, read_start};
-use super::super::{for_nodes, named, read_once};
-use super::{Exit, Failure, Io};
 use crate::API_VERSION;
 use crate::audit::{Objects, RefusedOwn, refused_own};
 use crate::lint::{LintFinding, LintReport, Rule, Severity, lint};
 use crate::policy::MAX_BYTES;
 use crate::trouble::{full_text, tell};
-use crate::yaml::looks_like_yaml;
+use crate::yaml::{for_nodes, looks_like_yaml};
 use clap::{ValueEnum, ValueHint};
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus, TestSuite};
 use serde::Serialize;
 use skewguard_cluster::file;
+use skewguard_cluster::file::name as named;
 use skewguard_cluster::files::input;
 use skewguard_cluster::names::count;
+use skewguard_core::command::{Exit, Failure, Io, read_once};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 

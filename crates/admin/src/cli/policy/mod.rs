@@ -4,9 +4,10 @@ mod init;
 mod lint;
 mod refresh;
 
-use super::{Exit, Failure, Io, cause, named};
 use crate::lint::shape::SCHEMA;
 use crate::lint::starter::KNOWN_ISSUES;
+use skewguard_cluster::file::{cause, name as named};
+use skewguard_core::command::{Exit, Failure, Io};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;

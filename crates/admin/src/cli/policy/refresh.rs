@@ -1,12 +1,13 @@
 //! `oc skewguard policy refresh`: today's known issues for a policy that has them of another day.
 
 use super::super::inputs::read_policy;
-use super::super::{for_nodes, named};
-use super::{Exit, Failure, Io, write};
+use super::write;
 use crate::forms::shell;
 use crate::lint::today::{Difference, Refreshed, refresh};
-use crate::yaml::looks_like_yaml;
+use crate::yaml::{for_nodes, looks_like_yaml};
 use clap::ValueHint;
+use skewguard_cluster::file::name as named;
+use skewguard_core::command::{Exit, Failure, Io};
 use std::path::PathBuf;
 
 /// Take today's known issues into a policy

@@ -4,7 +4,6 @@
 mod in_cluster;
 
 use super::inputs::{POLICY_VARIABLE, policy_name, read_file, read_policy};
-use super::{Exit, Failure, Io, named, read_once};
 use crate::lint::{Rule, Severity};
 use crate::policy::{self, Policy};
 use crate::render::binary::{Binary, Compression, EMBED_REMEDY, MAX_BINARY};
@@ -20,7 +19,9 @@ use crate::text::hex;
 use crate::yaml::for_nodes;
 use clap::{Subcommand, ValueHint};
 use sha2::{Digest, Sha256};
+use skewguard_cluster::file::name as named;
 use skewguard_cluster::names::count;
+use skewguard_core::command::{Exit, Failure, Io, read_once};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 

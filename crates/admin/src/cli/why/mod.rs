@@ -3,9 +3,10 @@
 mod groups;
 mod page;
 
-use super::audit::{parse_time, starter};
-use super::inputs::{POLICY_VARIABLE, check_names, files_and_names, named_policy, policy_name};
-use super::{Exit, Failure, Io, cluster, read_once};
+use super::cluster::{self, parse_time};
+use super::inputs::{
+    POLICY_VARIABLE, check_names, files_and_names, named_policy, policy_name, starter_of,
+};
 use crate::audit::results::MAX_NOT_UNDERSTOOD;
 use crate::audit::{Objects, Origin, Unread, audit};
 use crate::forms::terminal::Terminal;
@@ -18,6 +19,7 @@ use skewguard_cluster::files::input;
 use skewguard_cluster::kinds::kind::Purpose;
 use skewguard_cluster::kinds::scripts;
 use skewguard_cluster::moment::Moment;
+use skewguard_core::command::{Exit, Failure, Io, read_once};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -138,7 +140,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
         return Err(nothing(&from).into());
     }
     warn_of_namespace(args, &objects, io);
-    let policy = policy.unwrap_or_else(|| starter(&objects));
+    let policy = policy.unwrap_or_else(|| starter_of(objects.is_okd()));
     let result = audit(&objects, &policy, None, Vec::new(), false);
     let origin = origin.map(|origin| Origin {
         server: origin.server,

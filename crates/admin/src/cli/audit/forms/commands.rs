@@ -1,9 +1,9 @@
 //! `--print-commands fix`: what one command each mends, as a script (pure).
 
-use super::facts::{above_command, head, in_use};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, SetAudit};
 use crate::cli::audit::conclusion::Conclusion;
+use crate::cli::audit::facts::{above_command, head, in_use};
 use crate::cli::audit::later::Later;
 use crate::forms::shell::word;
 use crate::forms::template::templates;

@@ -1,13 +1,13 @@
 //! The audit as CSV: a row for each set, and for joined nodes that an update breaks (pure).
 
 use super::commands::with;
-use super::facts::{cluster_doubts, known_issues};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{InstalledFrom, SetAudit, SetException};
-use crate::cli::Failure;
+use crate::cli::audit::facts::{cluster_doubts, known_issues};
 use crate::cli::audit::word::Word;
 use crate::verdict::BootImageStatus;
 use serde_json::{Value, json};
+use skewguard_core::command::Failure;
 
 /// The columns. Those of clusters are there where several were asked for.
 const COLUMNS: [&str; 27] = [

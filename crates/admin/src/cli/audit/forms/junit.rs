@@ -1,9 +1,9 @@
 //! The audit as JUnit XML: a test for each set, and for joined nodes that an update breaks (pure).
 
-use super::facts::{FactKind, facts, known_issues};
 use crate::audit::results::fleet::FleetAudit;
 use crate::audit::{BootImageAudit, InstalledFrom, SetAudit};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
+use crate::cli::audit::facts::{FactKind, facts, known_issues};
 use crate::cli::audit::later::Later;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 

@@ -1,10 +1,10 @@
 //! The audit as Markdown, for the summary of a job or a comment on a pull request (pure).
 
-use super::facts::is_said;
 use super::page::{Doubt, Page};
 use super::path;
 use crate::audit::results::fleet::FleetAudit;
 use crate::cli::audit::conclusion::Conclusions;
+use crate::cli::audit::facts::is_said;
 use crate::cli::audit::word::Word;
 use crate::forms::markdown::render_template;
 use minijinja::Error;

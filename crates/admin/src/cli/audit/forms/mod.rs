@@ -3,7 +3,6 @@
 pub(super) mod chart;
 pub(super) mod commands;
 pub(super) mod csv;
-pub(super) mod facts;
 pub(super) mod html;
 pub(in crate::cli) mod junit;
 pub(super) mod markdown;

@@ -3,13 +3,13 @@
 
 use super::chart::bars;
 use super::commands::keep_commands;
-use super::facts::{
-    BROKEN, CLUSTER_COLUMNS, FactKind, above_command, cluster_cells, cluster_notes, cluster_word,
-    facts, head, in_use, lookup_helps, names, operator_says, place, remedies, wait, waiting,
-};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, InstalledFrom, Oldest, SetAudit, Unread};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
+use crate::cli::audit::facts::{
+    BROKEN, CLUSTER_COLUMNS, FactKind, above_command, cluster_cells, cluster_notes, cluster_word,
+    facts, head, in_use, lookup_helps, names, operator_says, place, remedies, wait, waiting,
+};
 use crate::cli::audit::later::Later;
 use crate::cli::audit::next::NextStep;
 use crate::cli::audit::word::Word;

@@ -1,10 +1,10 @@
 //! The audit as SARIF 2.1.0, which GitHub shows beside the lines of a pull request (pure).
 
-use super::facts::{FactKind, facts, head, is_said};
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{InstalledFrom, SetAudit};
 use crate::cli::audit::audit_request::{AuditRequest, release_of};
 use crate::cli::audit::conclusion::{Conclusion, Conclusions};
+use crate::cli::audit::facts::{FactKind, facts, head, is_said};
 use crate::cli::audit::places::{Place, Places};
 use crate::cli::audit::word::Word;
 use crate::version::Release;

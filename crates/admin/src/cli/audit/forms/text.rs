@@ -1,7 +1,6 @@
 //! The audit for a person: the conclusion, then a row for each set, or all that is
 //! known of each (pure).
 
-use super::facts::{BROKEN, FactKind, namespace};
 use super::page::{AuditPage, ConclusionPage, Doubt, Page, SetRow, ToDo};
 use super::path;
 use crate::audit::SetAudit;
@@ -9,6 +8,7 @@ use crate::audit::results::Summary;
 use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::results::set::ReleaseBy;
 use crate::cli::audit::conclusion::Conclusions;
+use crate::cli::audit::facts::{BROKEN, FactKind, namespace};
 use crate::cli::audit::later::Later;
 use crate::cli::audit::next::NextStep;
 use crate::cli::audit::word::Word;

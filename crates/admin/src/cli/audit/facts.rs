@@ -1,12 +1,12 @@
 //! The facts that all forms of the audit share: of a cluster, of a set, remedies and names (pure).
 
+use super::word::{Word, form};
 use crate::audit::results::fleet::ClusterAudit;
 use crate::audit::results::set::{ReleaseBy, SetIssue};
 use crate::audit::results::{Summary, some_of};
 use crate::audit::{
     BootImageAudit, ClusterSkew, Oldest, OldestNode, Provisioned, SetAudit, SetException,
 };
-use crate::cli::audit::word::{Word, form};
 use crate::lint::starter::{STARTER_NAME, STARTER_NAME_OKD};
 use crate::verdict::BootImageStatus;
 use indexmap::IndexMap;
@@ -16,7 +16,7 @@ use skewguard_cluster::names::{count, first_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The cluster, release and policy of an audit: names and values.
-pub(in crate::cli::audit) fn head(audit: &BootImageAudit) -> Vec<(&'static str, String)> {
+pub(super) fn head(audit: &BootImageAudit) -> Vec<(&'static str, String)> {
     let origin = &audit.origin;
     let context = origin.context.as_ref();
     let context = context.map_or(String::new(), |context| format!(" (context {context})"));
@@ -72,10 +72,10 @@ fn policy(audit: &BootImageAudit) -> String {
 }
 
 /// The title of joined nodes that the update breaks, and those that it may break.
-pub(in crate::cli::audit) const BROKEN: &str = "Joined nodes that the update breaks";
+pub(super) const BROKEN: &str = "Joined nodes that the update breaks";
 
 /// The names of sets, by what is true of them: what is only true of excepted sets comes last.
-pub(in crate::cli::audit) type Named<'a, K> = Vec<(K, Vec<&'a SetAudit>)>;
+pub(super) type Named<'a, K> = Vec<(K, Vec<&'a SetAudit>)>;
 
 /// The sets by their keys, each key in order.
 fn named<'a, K: Ord>(sets: impl Iterator<Item = (K, &'a SetAudit)>) -> Named<'a, K> {
@@ -92,7 +92,7 @@ fn named<'a, K: Ord>(sets: impl Iterator<Item = (K, &'a SetAudit)>) -> Named<'a,
 }
 
 /// The refused and undecided sets by platform and remedy.
-pub(in crate::cli::audit) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, String)> {
+pub(super) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str, String)> {
     let open = audit.sets.iter().filter(|set| !set.would_be_allowed());
     named(open.filter_map(|set| {
         let platform = set.platform.as_deref().unwrap_or("other");
@@ -101,27 +101,27 @@ pub(in crate::cli::audit) fn remedies(audit: &BootImageAudit) -> Named<'_, (&str
 }
 
 /// The sets of unknown version, by what makes it known.
-pub(in crate::cli::audit) fn lookup_helps(audit: &BootImageAudit) -> Named<'_, &str> {
+pub(super) fn lookup_helps(audit: &BootImageAudit) -> Named<'_, &str> {
     let sets = audit.sets.iter();
     named(sets.filter_map(|set| Some((set.to_know.as_deref()?, set))))
 }
 
 /// `a, b and 3 more`.
-pub(in crate::cli::audit) fn names(sets: &[&SetAudit]) -> String {
+pub(super) fn names(sets: &[&SetAudit]) -> String {
     let mut names: Vec<&str> = sets.iter().map(|set| set.row_name()).collect();
     names.dedup();
     first_of(names.iter().copied(), 3, names.len())
 }
 
 /// The namespace of all sets, where they share one.
-pub(in crate::cli::audit) fn namespace(sets: &[SetAudit]) -> Option<&str> {
+pub(super) fn namespace(sets: &[SetAudit]) -> Option<&str> {
     let first = sets.first()?.namespace.as_str();
     let is_shared = sets.iter().all(|set| set.namespace == first);
     (is_shared && !first.is_empty()).then_some(first)
 }
 
 /// The machines that have not joined, a sentence for each set; the longest waiting first.
-pub(in crate::cli::audit) fn waiting(audit: &BootImageAudit) -> Vec<String> {
+pub(super) fn waiting(audit: &BootImageAudit) -> Vec<String> {
     let mut sets: IndexMap<Option<&str>, Vec<&Provisioned>> = IndexMap::new();
     for machine in &audit.provisioned {
         sets.entry(machine.set.as_deref())
@@ -144,7 +144,7 @@ pub(in crate::cli::audit) fn waiting(audit: &BootImageAudit) -> Vec<String> {
 }
 
 /// The number of machines that have not joined.
-pub(in crate::cli::audit) fn wait(audit: &BootImageAudit) -> Option<String> {
+pub(super) fn wait(audit: &BootImageAudit) -> Option<String> {
     let machines: Vec<&Provisioned> = audit.provisioned.iter().collect();
     let age = match age_of(audit, &machines) {
         Some(age) if machines.len() == 1 => format!(" for {age}"),
@@ -172,7 +172,7 @@ fn age(since: &str, now: &str) -> Option<String> {
 }
 
 /// `411.86.202308081056-0 (RHEL 8.6, OCP 4.11)`
-pub(in crate::cli::audit) fn shown(image: &BootImageStatus) -> String {
+pub(super) fn shown(image: &BootImageStatus) -> String {
     let systems = image.systems().join(", ");
     let systems = if systems.is_empty() {
         "says no release"
@@ -188,7 +188,7 @@ const COULD_BE_KEPT: &str =
 
 /// A fact about a set; the order is that in which a person reads them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(in crate::cli::audit) enum FactKind {
+pub(super) enum FactKind {
     Image,
     Version,
     Members,
@@ -209,7 +209,7 @@ pub(in crate::cli::audit) enum FactKind {
 
 impl FactKind {
     /// Its name before it.
-    pub(in crate::cli::audit) fn label(self) -> &'static str {
+    pub(super) fn label(self) -> &'static str {
         match self {
             Self::Image => "image",
             Self::Version => "version",
@@ -232,7 +232,7 @@ impl FactKind {
 }
 
 /// Everything that is known of a set.
-pub(in crate::cli::audit) fn facts(set: &SetAudit) -> Vec<(FactKind, String)> {
+pub(super) fn facts(set: &SetAudit) -> Vec<(FactKind, String)> {
     let version = match (&set.boot_image, &set.known_from) {
         (Some(image), Some(from)) => Some(format!("{}, by {from}", shown(image))),
         (_, from) => from.clone(),
@@ -327,7 +327,7 @@ fn nodes(set: &SetAudit) -> Option<String> {
 }
 
 /// The columns of a row for each cluster.
-pub(in crate::cli::audit) const CLUSTER_COLUMNS: [&str; 7] = [
+pub(super) const CLUSTER_COLUMNS: [&str; 7] = [
     "CONTEXT",
     "RELEASE",
     "SETS",
@@ -338,7 +338,7 @@ pub(in crate::cli::audit) const CLUSTER_COLUMNS: [&str; 7] = [
 ];
 
 /// The cells of a cluster's row.
-pub(in crate::cli::audit) fn cluster_cells(cluster: &ClusterAudit) -> [String; 7] {
+pub(super) fn cluster_cells(cluster: &ClusterAudit) -> [String; 7] {
     let audit = cluster.audit.as_ref();
     let dash = || "-".to_owned();
     let number = |of: fn(&ClusterAudit, Summary) -> usize| {
@@ -359,7 +359,7 @@ pub(in crate::cli::audit) fn cluster_cells(cluster: &ClusterAudit) -> [String; 7
 }
 
 /// Remarks on a cluster beside others.
-pub(in crate::cli::audit) fn cluster_notes(cluster: &ClusterAudit) -> Vec<String> {
+pub(super) fn cluster_notes(cluster: &ClusterAudit) -> Vec<String> {
     let mut notes = cluster_doubts(cluster);
     let excepted = cluster.summary.map_or(0, |summary| summary.excepted);
     if excepted > 0 {
@@ -373,7 +373,7 @@ pub(in crate::cli::audit) fn cluster_notes(cluster: &ClusterAudit) -> Vec<String
 }
 
 /// Reasons why sets of a cluster may be missing.
-pub(in crate::cli::audit) fn cluster_doubts(cluster: &ClusterAudit) -> Vec<String> {
+pub(super) fn cluster_doubts(cluster: &ClusterAudit) -> Vec<String> {
     let error = cluster.error.iter();
     let error = error.map(|error| format!("not audited: {error}"));
     let audit = cluster.audit.iter();
@@ -384,7 +384,7 @@ pub(in crate::cli::audit) fn cluster_doubts(cluster: &ClusterAudit) -> Vec<Strin
 }
 
 /// The worst verdict.
-pub(in crate::cli::audit) fn cluster_word(cluster: &ClusterAudit) -> Word {
+pub(super) fn cluster_word(cluster: &ClusterAudit) -> Word {
     let counted = cluster.counted;
     if counted.rows.would_be_refused > 0 {
         Word::Refused
@@ -400,7 +400,7 @@ pub(in crate::cli::audit) fn cluster_word(cluster: &ClusterAudit) -> Word {
 }
 
 /// The sentence above the command for the operator.
-pub(in crate::cli::audit) fn above_command(cluster: Option<&ClusterSkew>) -> &'static str {
+pub(super) fn above_command(cluster: Option<&ClusterSkew>) -> &'static str {
     let blocks_alone = cluster.is_some_and(|cluster| cluster.blocks_alone);
     if blocks_alone { CORRECT } else { UNTIL_THEN }
 }
@@ -413,7 +413,7 @@ const UNTIL_THEN: &str = "Give these sets a newer image. To tell the Machine Con
      and blocks updates of the cluster where the image is below the operator's own minimum:";
 
 /// The oldest boot image that sets make nodes from, and beside it that of joined nodes, in words.
-pub(in crate::cli::audit) fn in_use(oldest: &Oldest, nodes: Option<&OldestNode>) -> String {
+pub(super) fn in_use(oldest: &Oldest, nodes: Option<&OldestNode>) -> String {
     let unknown = match oldest.unknown {
         0 => String::new(),
         1 => " The image of 1 more set is unknown, and may be older.".to_owned(),
@@ -436,7 +436,7 @@ pub(in crate::cli::audit) fn in_use(oldest: &Oldest, nodes: Option<&OldestNode>)
 
 /// The oldest boot image by the Machine Config Operator, in words; nothing where it
 /// cannot be compared with what was found.
-pub(in crate::cli::audit) fn operator_says(audit: &BootImageAudit) -> Option<String> {
+pub(super) fn operator_says(audit: &BootImageAudit) -> Option<String> {
     let cluster = audit.cluster.as_ref()?;
     let unknown = audit.oldest.as_ref().map_or(0, |oldest| oldest.unknown);
     let ocp = cluster.ocp_version.as_ref().map(|ocp| format!("OCP {ocp}"));
