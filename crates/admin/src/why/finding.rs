@@ -122,6 +122,9 @@ impl Case<'_> {
         beside.first.append(&mut beside.next);
         words.next = beside.first;
         words.doubt |= beside.doubt;
+        // A loop does not say where each of its machines stops.
+        let is_loop = beside.stage == Some(Stage::BeingRemade);
+        words.open |= beside.open || is_loop && finding.stage == Stage::Unknown;
         words.request |= beside.request;
         words.host |= beside.host;
         words.key.append(&mut beside.key);
@@ -217,7 +220,7 @@ impl Finding {
     fn mark(&self) -> Mark {
         if self.stage == Stage::Joined {
             Mark::Done
-        } else if self.stage == Stage::Unknown {
+        } else if self.stage == Stage::Unknown || self.words.open {
             Mark::Unknown
         } else {
             Mark::Stopped

@@ -3,7 +3,8 @@
 use super::deletion::Deletion;
 use super::ground::Ground;
 use super::moment::{CLOCKS, Moment};
-use super::server_log::Request;
+use super::server_line::FailureKind;
+use super::server_log::{Outcome, Request};
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::index::{Aliases, Index as Links, grouped};
 use skewguard_cluster::kinds::event::Event;
@@ -30,6 +31,8 @@ pub(super) struct StrangeAsker {
     pub(super) last: Moment,
     /// It is a control plane Node's.
     pub(super) is_control_plane: bool,
+    /// It is of a Node that had joined before.
+    pub(super) has_joined: bool,
 }
 
 pub(super) struct Index<'a> {
@@ -169,11 +172,19 @@ impl<'a> Index<'a> {
                 pool,
                 last,
                 is_control_plane: masters.contains(address),
+                has_joined: is_known(address),
             });
             self.strange_askers.extend(askers);
         }
+        // A bootstrap machine's server is asked past the load balancer of the cluster's.
+        let is_refused_there =
+            |one: &Request| matches!(one.outcome, Outcome::Failed(FailureKind::Bootstrap, _));
+        let mut asked = asked.filter(|(_, peer)| {
+            let mut own = peer.requests.iter().filter(|one| one.is_ignition);
+            own.any(|one| !is_refused_there(one))
+        });
         self.is_everybody_strange =
-            asked.clone().next().is_some() && !asked.map(|(address, _)| address).any(is_known);
+            asked.clone().next().is_some() && !asked.any(|(address, _)| is_known(address));
     }
 
     /// Finds the requests for a first certificate that are nobody's, and counts who waits without one.

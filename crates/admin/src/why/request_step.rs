@@ -2,10 +2,11 @@
 
 use super::case::Case;
 use super::ground::Counter;
+use super::index::StrangeAsker;
 use super::moment::{CLOCKS, Moment};
 use super::server_line::FailureKind;
 use super::server_log::{Outcome, Peer, Request};
-use skewguard_cluster::names::count;
+use skewguard_cluster::names::{count, first_of};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -41,6 +42,8 @@ pub(super) struct Silence {
     pub(super) until: Moment,
     /// No request in the logs may be its own.
     pub(super) is_told_apart: bool,
+    /// Addresses that are nobody's asked for a config: it may have others than its known ones.
+    pub(super) has_strangers: bool,
     /// It connected, and TLS failed.
     pub(super) tls: Tls,
 }
@@ -170,7 +173,7 @@ impl Case<'_> {
         let askers = askers.filter(|asker| asker.last >= since && is_of_pool(asker.pool));
         let strangers = askers.clone().count();
         // A control plane Node that asks for another pool's config passes requests on.
-        let relays = askers
+        let relays = (askers.clone())
             .filter(|asker| asker.is_control_plane && logs.text(asker.pool) != "master")
             .map(|asker| asker.address.to_string());
         let relays: BTreeSet<String> = relays.collect();
@@ -186,10 +189,7 @@ impl Case<'_> {
             return Asked::Hidden(self.hidden(asked, pool, since));
         }
         if strangers > 0 {
-            let es = if strangers == 1 { "" } else { "es" };
-            self.unseen(format!(
-                "whose the requests of {strangers} address{es} are, which no Machine, host or Node has, or a Node that had joined before"
-            ));
+            self.unseen(whose(askers.collect()));
         }
         let until = self.end_of_logs().unwrap_or(self.now);
         // Logs that end before it was made say nothing of it.
@@ -201,6 +201,7 @@ impl Case<'_> {
             since,
             until,
             is_told_apart: strangers == 0 && (!is_unaddressed || asked == 0),
+            has_strangers: strangers > 0,
             tls,
         })
     }
@@ -289,21 +290,26 @@ impl Case<'_> {
 
     /// Who asked instead, where nobody can tell who it was.
     fn hidden(&self, asked: usize, pool: Option<&str>, since: Moment) -> String {
-        let peers = self.facts.logs.peers.iter();
-        let peers = peers.filter(|(_, peer)| peer.count > 0);
-        let addresses: Vec<String> = peers.map(|(address, _)| address.to_string()).collect();
-        let shown = addresses.iter().take(3).map(String::as_str);
+        let askers = self.index.strange_askers.iter();
+        let askers = askers.filter(|asker| !asker.has_joined);
+        let addresses: BTreeSet<IpAddr> = askers.map(|asker| asker.address).collect();
+        let shown = addresses.iter().take(3).map(IpAddr::to_string);
         let shown = shown.collect::<Vec<_>>().join(", ");
         let requests = self.all_asked(asked, pool, since);
+        let mut sources = self.facts.logs.sources.iter();
+        let own = match sources.any(|source| source.is_bootstrap) {
+            true => ", those to the cluster's own servers",
+            false => "",
+        };
         if !self.index.is_everybody_strange {
             format!("{requests}; its own address is not known")
         } else if self.aliases.addresses.is_empty() {
             format!("{requests}, from {shown}; its own address is not known, and may be among them")
         } else if addresses.len() == 1 {
-            format!("{requests}, all from {shown}: NAT or a load balancer hides who asked")
+            format!("{requests}{own}, all from {shown}: NAT or a load balancer hides who asked")
         } else {
             format!(
-                "{requests}, from {} addresses ({shown}) of which no Machine, host or Node of the cluster has one: a load balancer hides who asked, or the logs are another cluster's",
+                "{requests}{own}, all from {} addresses ({shown}) of which no Machine, host or Node of the cluster has one: a load balancer hides who asked, or the logs are another cluster's",
                 addresses.len()
             )
         }
@@ -332,6 +338,22 @@ impl Case<'_> {
             self.see(SERVER_LOG, at, format!("{error}{doubt}"));
         }
     }
+}
+
+/// What is not seen of requests from addresses that are nobody's, the first ones by name.
+fn whose(mut askers: Vec<&StrangeAsker>) -> String {
+    askers.sort_by_key(|asker| (asker.last, asker.address));
+    let each = |asker: &&StrangeAsker| format!("{} (last at {})", asker.address, asker.last);
+    let each: Vec<String> = askers.iter().map(each).collect();
+    let some = first_of(each.iter().map(String::as_str), 3, each.len());
+    let an_address = if each.len() == 1 {
+        "an address"
+    } else {
+        "addresses"
+    };
+    format!(
+        "whose the requests from {some} are: {an_address} that no Machine, host or Node has, or a Node that had joined before"
+    )
 }
 
 /// The tries of a boot to which no answer came: each is what Ignition does ten to twenty seconds after one

@@ -134,7 +134,11 @@ impl Case<'_> {
             self.unread(AGAINST);
             return finding;
         }
-        let finding = self.why_not_asked(silence);
+        let mut finding = self.why_not_asked(silence);
+        let is_cut_off = silence.tls.distrust.is_some() || silence.tls.broken.is_some();
+        if silence.has_strangers && !is_cut_off {
+            finding = self.with(finding, row!(PerhapsAsked));
+        }
         // Where there are Agents and hosts without a Machine, other clusters are installed.
         let is_of_others = self.machine.is_none();
         if is_of_others {
@@ -210,7 +214,12 @@ impl Case<'_> {
         let reached = tls.distrust.is_some() || tls.broken.is_some();
         let odd_state = self.odd_state().filter(|_| !reached);
         let begin = self.says_silence(silence, odd_state.is_none());
-        let step = format!("none since {}", silence.since.clock());
+        let own = if silence.has_strangers {
+            " known as its own"
+        } else {
+            ""
+        };
+        let step = format!("none{own} since {}", silence.since.clock());
         let told = NotAsked { begin, step };
         if let Some((at, error)) = &tls.distrust {
             return self.distrusts(*at, error, &told);

@@ -32,6 +32,8 @@ pub(super) struct Words {
     pub(super) against: Vec<Counter>,
     /// The machine's own word, which nothing proves.
     pub(super) claim: bool,
+    /// Whether it stopped there is not known.
+    pub(super) open: bool,
     /// It says two things, and which of them is not known.
     pub(super) doubt: bool,
     /// What is to be done names a certificate request.

@@ -102,6 +102,21 @@ fn behind_nat_requests_cannot_be_told_apart() {
         sentence(&report),
         "Whether c1-x7k2p-worker-us-east-2a-7qz4k asked for its config cannot be told apart: 1 request for pool worker between 2026-08-20T08:00:00Z and 2026-08-20T10:00:00Z, all from 10.0.99.1: NAT or a load balancer hides who asked; 1 Machine is without a Node."
     );
+    // A bootstrap machine's server is asked past the load balancer, and refuses what it does not serve.
+    let bootstrap = gather.dir.path().join("log-bundle/bootstrap/containers");
+    std::fs::create_dir_all(&bootstrap).unwrap();
+    let refused = ask("08:01:00", "worker", "10.0.16.20")
+        + "2026-08-20T08:01:00.000000000Z E0820 08:01:00.000000       1 api.go:136] couldn't get config for req: {worker 0xc0000a1b2c}, error: refusing to serve bootstrap configuration to pool \"worker\"\n";
+    let log = bootstrap.join("machine-config-server-0123456789ab.log");
+    std::fs::write(&log, refused).unwrap();
+    let report = gather.json();
+    assert!(
+        sentence(&report).contains(
+            "those to the cluster's own servers, all from 10.0.99.1: NAT or a load balancer hides who asked"
+        ),
+        "{report:#}"
+    );
+    std::fs::remove_file(&log).unwrap();
     // None of them since the machine is there: then it did not ask either.
     gather.change(|_, _| ask("07:00:00", "worker", "10.0.99.1"));
     let report = gather.json();
@@ -122,9 +137,21 @@ fn a_request_of_an_unknown_address_may_be_its_own() {
     );
     assert!(
         unseen(&report).contains(
-            "whose the requests of 1 address are, which no Machine, host or Node has, or a Node that had joined before"
+            "whose the requests from 192.168.77.9 (last at 2026-08-20T08:05:00Z) are: an address that no Machine, host or Node has, or a Node that had joined before"
         ),
         "{report:#}"
+    );
+    let step = &only(&report)["steps"][1];
+    assert_eq!(step["mark"], "Unknown", "{report:#}");
+    assert_eq!(step["text"], "none known as its own since 08:00:00 UTC");
+    let others: String = (1..=5)
+        .map(|n| ask("08:06:00", "worker", &format!("192.168.77.1{n}")))
+        .collect();
+    gather.change(|_, text| text + &others);
+    assert!(
+        unseen(&gather.json()).contains(
+            "192.168.77.9 (last at 2026-08-20T08:05:00Z), 192.168.77.11 (last at 2026-08-20T08:06:00Z), 192.168.77.12 (last at 2026-08-20T08:06:00Z) and 3 more are: addresses"
+        )
     );
 }
 

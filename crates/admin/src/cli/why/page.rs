@@ -117,12 +117,18 @@ fn no_machine(report: &WhyReport) -> String {
 
 /// The numbers of those that stopped at each stage.
 fn summary(report: &WhyReport) -> String {
-    let mut counts: BTreeMap<Stage, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<(Stage, &str), usize> = BTreeMap::new();
     for machine in &report.machines {
-        *counts.entry(machine.stage).or_default() += 1;
+        let mut steps = machine.steps.iter();
+        // An unknown address asked, which may be its own.
+        let is_open =
+            machine.stage == Stage::NoRequest && steps.all(|step| step.mark != Mark::Stopped);
+        let perhaps = if is_open { "perhaps " } else { "" };
+        *counts.entry((machine.stage, perhaps)).or_default() += 1;
     }
     let counts = counts.iter();
-    let counts = counts.map(|(stage, count)| format!("{count} {}", words(*stage)));
+    let counts =
+        counts.map(|((stage, perhaps), count)| format!("{count} {perhaps}{}", words(*stage)));
     let counts: Vec<String> = counts.collect();
     format!("Of {}: {}.", report.machines.len(), counts.join(", "))
 }
