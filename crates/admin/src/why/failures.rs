@@ -13,6 +13,8 @@ use std::sync::LazyLock;
 pub(crate) enum FailureKind {
     /// It is installed, and its firmware boots the installer again.
     AgentBootsItsIso,
+    /// Somebody switched the approver off for first requests.
+    ApprovalDisabled,
     BootImageNotFound,
     CapacityMissing,
     ConfigurationInvalid,

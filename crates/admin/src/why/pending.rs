@@ -3,6 +3,7 @@
 
 use super::bare_metal::names;
 use super::case::{Case, Subject};
+use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::index::internal_names;
@@ -10,6 +11,7 @@ use super::moment::{Moment, span};
 use super::rows::{row, when};
 use super::taken_name::APPROVED_WITHIN;
 use super::way::At;
+use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::request::CertificateRequest;
@@ -197,7 +199,7 @@ impl<'a> Case<'a> {
 
     fn see_strangers(&mut self, strangers: &[&CertificateRequest]) {
         for one in strangers.iter().take(5) {
-            let (node, state) = (&one.node, state(one));
+            let (node, state) = (&one.as_written, state(one));
             let text = format!("of node {node}, which nobody has as its name, {state}");
             self.see_csr(one, text);
         }
@@ -247,7 +249,7 @@ impl<'a> Case<'a> {
             Some(dates) => format!(", valid from {} until {}", dates.from, dates.until),
             None => ", status.certificate is there".to_owned(),
         };
-        let text = format!("of node {}, approved{signed}", request.node);
+        let text = format!("of node {}, approved{signed}", request.as_written);
         self.see_csr(request, text);
         if request.is_signed {
             self.reach(At::Certificate, format!("{id} is signed"));
@@ -289,7 +291,7 @@ impl<'a> Case<'a> {
     /// The last of its requests, which was denied or waits.
     fn not_approved(&mut self, last: &CertificateRequest, own: &[&CertificateRequest]) -> Finding {
         let (id, source) = (&last.metadata.name, last.source());
-        let (node, created) = (&last.node, last.metadata.created);
+        let (node, created) = (&last.as_written, last.metadata.created);
         if let Some(why) = &last.denied {
             self.see_csr(last, format!("of node {node}, denied: {why}"));
             let (ago, why) = (self.ago(created), sentence(why));
@@ -316,20 +318,25 @@ impl<'a> Case<'a> {
         let many = when(own.iter().filter(|one| one.is_pending()).count() > 1);
         let waits = self.pending(last, own);
         let mut finding = self.tell(row!(RequestPending id, waits, rules, says));
-        if let (Subject::Request(_), None) = (self.subject, self.index.links.node(node)) {
+        if let (Subject::Request(_), None) = (self.subject, self.index.links.node(&last.node)) {
             finding = match self.index.unnamed {
                 0 => finding,
                 1 => self.with(finding, row!(PerhapsOfWaiting many = "")),
                 many => self.with(finding, row!(PerhapsOfWaiting many)),
             };
         }
-        finding = self.beside_pending(finding, &last.node);
+        finding = self.beside_pending(finding, node);
         if is_flooded {
             finding = self.with(finding, row!(TooManyRequests));
         }
+        finding = self.beside_disabled(finding, own);
         let found = self.beside_obstacle(finding, last);
         let finding = found.unwrap_or_else(|finding| {
-            self.with_approval(finding, last, row!(ApproveFirst id, many))
+            let row = match self.late(own) {
+                Some(replace) => row!(ApproveLate id, replace),
+                None => row!(ApproveFirst id, many),
+            };
+            self.with_approval(finding, last, row)
         });
         match unseen {
             // Only what the approver says of this request is a proof.
@@ -341,6 +348,23 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Adds that the approver takes no first request at all, where its words are those.
+    fn beside_disabled(&mut self, finding: Finding, own: &[&CertificateRequest]) -> Finding {
+        let refusals = &self.facts.refusals;
+        let mut said = own
+            .iter()
+            .filter_map(|one| refusals.get(&one.metadata.name));
+        let disabled = said.find_map(|(_, why)| {
+            let known = Failure::of_platform(None, why);
+            known.filter(|one| one.cause == FailureKind::ApprovalDisabled)
+        });
+        let Some(Failure { next: help, .. }) = disabled else {
+            return finding;
+        };
+        let finding = self.with(finding, row!(ApprovalDisabled help));
+        finding.because(disabled)
+    }
+
     /// Adds what of its Machine keeps the approver from its request, and the next one's, too.
     fn beside_pending(&mut self, mut finding: Finding, requested: &str) -> Finding {
         if let Some(node) = self.machine.and_then(|machine| machine.node.as_deref()) {
@@ -349,7 +373,7 @@ impl<'a> Case<'a> {
         if let Some(internal) = self.differing_name(requested) {
             let text = format!("InternalDNS {internal}");
             self.see(self.field("status.addresses"), None, text);
-            let alike = when(normal(internal) == requested);
+            let alike = when(normal(internal) == normal(requested));
             finding = self.with(finding, row!(InternalNameDiffers internal, alike));
         }
         match self.missing_addresses() {
@@ -367,7 +391,7 @@ impl<'a> Case<'a> {
         let own = internal_names(self.machine?);
         let is_found = self.index.internal_names.contains(requested);
         own.filter(|_| !is_found)
-            .max_by_key(|name| normal(name) == requested)
+            .max_by_key(|name| normal(name) == normal(requested))
     }
 
     /// `request csr-1 is pending for 67 minutes`.
@@ -424,7 +448,7 @@ impl<'a> Case<'a> {
         let (id, refusals) = (&request.metadata.name, &self.facts.refusals);
         let (at, why) = refusals.get(id).or_else(|| refusals.get(&request.node))?;
         self.see(APPROVER_LOG, *at, format!("{id}: {why}"));
-        let node = &request.node;
+        let node = &request.as_written;
         if why.contains("failed to find machine") && self.index.internal_names.contains(&**node) {
             let text = format!("InternalDNS {node}, which the approver did not find then");
             self.see("Machines, status.addresses", None, text);
@@ -446,6 +470,7 @@ impl<'a> Case<'a> {
                 "it has no Machine, and only requests of Machines are approved".to_owned()
             });
         };
+        let node = &request.as_written;
         if !self.index.internal_names.contains(&**node) {
             let source = self.field("status.addresses");
             self.see(source, None, format!("no InternalDNS {node}"));
@@ -456,9 +481,18 @@ impl<'a> Case<'a> {
         if machine.node.is_some() {
             return Some("its Machine names a Node already (status.nodeRef), and the approver takes no request of one that does".to_owned());
         }
-        let made = machine.metadata.created?;
-        let is_late = request.metadata.created? > made.plus(APPROVED_WITHIN);
-        is_late.then(|| "it came more than two hours after the Machine was made, and the approver takes none that late".to_owned())
+        is_late(machine, request).then(|| "it came more than two hours after the Machine was made, and the approver takes none that late".to_owned())
+    }
+
+    /// What makes another Machine, where its first request that waits came too late for the approver, by its word or by
+    /// its rule: when the machine was started does not fit it then.
+    fn late(&self, own: &[&CertificateRequest]) -> Option<&'static str> {
+        let first = own.iter().find(|one| one.is_pending())?;
+        let said = self.facts.refusals.get(&first.metadata.name);
+        let is_said = said.is_some_and(|(_, why)| why.contains("CSR creation time "));
+        let is_ruled = self.machine.is_some_and(|own| is_late(own, first));
+        let replace = self.machine.map_or("", |own| self.replace(own));
+        (is_said || is_ruled).then_some(replace)
     }
 
     /// The approver's word that it ignored all requests, since this one was made.
@@ -514,6 +548,12 @@ impl<'a> Case<'a> {
         self.see("ClusterOperator machine-approver", since, text);
         Some(format!("the machine-approver does not work: {says}"))
     }
+}
+
+/// Tells if a request came later than the approver takes one.
+fn is_late(machine: &Machine, request: &CertificateRequest) -> bool {
+    let (made, asked) = (machine.metadata.created, request.metadata.created);
+    asked > made.map(|made| made.plus(APPROVED_WITHIN)) && made.is_some()
 }
 
 /// The approver's log, as a source.

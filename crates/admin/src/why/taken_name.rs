@@ -69,17 +69,20 @@ impl Case<'_> {
         let is_like =
             |other: &CertificateRequest| other.is_client == request.is_client && other.is_pending();
         let all = all.filter(|other| is_like(other)).chain([request]);
-        let mut odd: Vec<String> = Vec::new();
-        for other in all {
-            if let Some(part) = other.odd {
-                let says = format!("{} {}", other.metadata.name, part_words(part));
-                odd.extend((!odd.contains(&says)).then_some(says));
-            }
+        let odd = all.filter_map(|other| Some((&*other.metadata.name, other.odd?)));
+        let mut odd: Vec<(&str, OddPart)> = odd.collect();
+        odd.dedup();
+        if odd.is_empty() {
+            return self.with(finding, row);
         }
-        match odd.is_empty() {
-            true => self.with(finding, row),
-            false => self.with(finding, row!(ApproveNone odd = odd.join("; "))),
+        if odd.iter().all(|(_, part)| *part == OddPart::TrailingDot) {
+            return self.with(finding, row!(NameEndsWithDot node = request.as_written));
         }
+        let says = odd
+            .iter()
+            .map(|(id, part)| format!("{id} {}", part_words(*part)));
+        let odd = says.collect::<Vec<_>>().join("; ");
+        self.with(finding, row!(ApproveNone odd))
     }
 
     /// Adds the pending requests in its name that no kubelet makes.
@@ -240,6 +243,7 @@ impl Case<'_> {
 fn part_words(part: OddPart) -> &'static str {
     match part {
         OddPart::Name => "has a name that is none of DNS",
+        OddPart::TrailingDot => "has a name that ends with a dot",
         OddPart::User => "is not of a node's user or its bootstrapper's",
         OddPart::Unread => "has no groups or usages in what was read",
         OddPart::Groups => "has groups that no node's request has",

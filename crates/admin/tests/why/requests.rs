@@ -82,9 +82,12 @@ fn a_request_of_a_full_name_is_one_request() {
     assert_eq!(
         sentence(&report),
         format!(
-            "{WAITS} waits for its certificate: request csr-b is pending for 50 minutes; the approver: CSR rejected as the flow is disabled."
+            "{WAITS} waits for its certificate: request csr-b is pending for 50 minutes; the approver: CSR rejected as the flow is disabled. That holds for each new machine, while the approver's configuration has nodeClientCert.disabled."
         )
     );
+    assert_eq!(only(&report)["cause"], "ApprovalDisabled");
+    let help = only(&report)["next"][0].as_str().unwrap();
+    assert!(help.contains("machine-approver-config"), "{report:#}");
     let late = format!("csr-b: failed to find machine for node {NODE}, cannot approve");
     let report = gather("no-certificate", std::slice::from_ref(&second), &late).json();
     let has = evidence(&report, "Machines, status.addresses");
@@ -184,6 +187,63 @@ fn a_request_that_is_not_as_a_nodes_is_never_approved() {
             );
         }
     }
+}
+
+/// DHCP or reverse DNS gives a host name with the root's dot: no Node can have it, and nobody forged it.
+#[test]
+fn a_name_with_a_dot_is_shown_and_corrected_where_it_comes_from() {
+    let written = format!("{NODE}.");
+    let waits = request("csr-a", &written, BOOTSTRAPPER, "08:55:00");
+    let refusal = format!("csr-a: failed to find machine for node {written}, cannot approve");
+    let report = gather("no-certificate", std::slice::from_ref(&waits), &refusal).json();
+    let says =
+        format!("The Machine's InternalDNS is {NODE}: only its case or its trailing dot differs");
+    assert!(sentence(&report).contains(&says), "{report:#}");
+    let next = next(&report);
+    assert!(
+        next.contains("DHCP or reverse DNS, where it ends with a dot"),
+        "{report:#}"
+    );
+    for never in ["certificate approve", "bootstrap credentials"] {
+        assert!(!next.contains(never), "{report:#}");
+    }
+    let seen = evidence(&report, "CertificateSigningRequest csr-a");
+    assert!(
+        seen.contains(&format!("of node {written}, pending")),
+        "{report:#}"
+    );
+    assert_eq!(evidence(&report, "Machines, status.addresses"), "");
+    // Beside one that is odd otherwise nothing is ordinary.
+    let odd = request(
+        "csr-b",
+        &written,
+        "system:serviceaccount:default:builder",
+        "09:10:00",
+    );
+    let report = gather("no-certificate", &[waits, odd], &refusal).json();
+    let says = "csr-a has a name that ends with a dot; csr-b is not of a node's user";
+    assert!(self::next(&report).contains(says), "{report:#}");
+}
+
+/// More than two hours after the Machine was made, when that was started says nothing of the request.
+#[test]
+fn a_late_request_is_compared_with_the_last_boot() {
+    let late = request("csr-a", NODE, BOOTSTRAPPER, "11:30:00");
+    let report = gather("no-certificate", &[late], "quiet").json();
+    assert!(
+        sentence(&report).contains("it came more than two hours after the Machine was made"),
+        "{report:#}"
+    );
+    let next = next(&report);
+    assert!(
+        next.contains("shows a boot a few minutes before the request"),
+        "{report:#}"
+    );
+    assert!(next.contains("Or delete the Machine"), "{report:#}");
+    assert!(
+        !next.contains("minutes after the machine's start"),
+        "{report:#}"
+    );
 }
 
 /// The approver takes no name but the Machine's InternalDNS.

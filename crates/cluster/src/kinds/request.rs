@@ -36,6 +36,8 @@ pub struct CertificateRequest {
     pub metadata: Metadata,
     /// The node that it is for, in lower case; empty where that is unknown.
     pub node: String,
+    /// The same as the request has it, by which the approver looks for its Machine.
+    pub as_written: String,
     /// A node's certificate as a client; else the one that it serves with.
     pub is_client: bool,
     /// The machine's first request; a Node asks under its own name.
@@ -55,6 +57,8 @@ pub struct CertificateRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OddPart {
     Name,
+    /// Its name has the root's dot, as DHCP or reverse DNS may give it, and else nothing is odd.
+    TrailingDot,
     User,
     /// Groups or usages were not read: the API server writes both.
     Unread,
@@ -138,10 +142,10 @@ impl CertificateRequest {
             subject.node.as_ref() == Some(own)
         });
         let is_stranger = own.is_none();
-        let node = own.or(subject.node);
-        let names = [Some(&metadata.name), node.as_ref()];
-        let is_name = |name: &String| is_dns_name(name, MAX_NAME);
-        let is_named = names.iter().all(|name| name.is_some_and(is_name));
+        let as_written = own.or(subject.node).unwrap_or_default();
+        let host = as_written.strip_suffix('.').unwrap_or(&as_written);
+        let names = [&*metadata.name, host];
+        let is_named = names.iter().all(|name| is_dns_name(name, MAX_NAME));
         let odd = if is_of_other_signer {
             Some(OddPart::Signer)
         } else if !is_own && is_stranger {
@@ -154,14 +158,15 @@ impl CertificateRequest {
             // A client's has no alternative names.
             Some(OddPart::AlternativeNames)
         } else {
-            odd_means((is_client, is_first), &groups, &usages)
+            let odd = odd_means((is_client, is_first), &groups, &usages);
+            odd.or(as_written.ends_with('.').then_some(OddPart::TrailingDot))
         };
         let has = |kind| condition(&conditions, kind);
-        let denied = has("Denied").or_else(|| has("Failed"));
         let certificate = object.certificate.map(|Raw(text)| text);
         (!metadata.name.is_empty()).then(|| Self {
             metadata,
-            node: normal(&node.unwrap_or_default()),
+            node: normal(&as_written),
+            as_written,
             is_client,
             is_first,
             odd,
@@ -169,7 +174,7 @@ impl CertificateRequest {
             is_approved: has("Approved").or_else(|| has("Failed")).is_some(),
             is_signed: certificate.is_some(),
             dates: certificate.as_deref().and_then(Validity::of_encoded_pem),
-            denied: denied.map(Condition::says),
+            denied: has("Denied").or_else(|| has("Failed")).map(Condition::says),
         })
     }
 

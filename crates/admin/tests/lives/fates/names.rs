@@ -118,7 +118,13 @@ fn with_a_dot(cluster: &mut Cluster) -> Truth {
     let requests = again(cluster, &name, at);
     let why = cluster.no_machine_of(&name);
     cluster.unapproved(&requests[0], at, &why);
-    truth("request-with-a-dot", &born).word(&["pending", "waits", "request"])
+    let truth = truth("request-with-a-dot", &born)
+        .word(&["pending", "waits", "request"])
+        .lie(&["bootstrap credentials"]);
+    if name.ends_with('.') {
+        return truth.advised(&["ends with a dot"]);
+    }
+    truth
 }
 
 fn denied(cluster: &mut Cluster) -> Truth {
@@ -175,7 +181,10 @@ fn too_late(cluster: &mut Cluster) -> Truth {
         go(born.at + 2 * HOUR)
     );
     cluster.unapproved(&request, at, &why);
-    truth("request-too-late", &born).word(&["not in range", "creation time", "hours", "too late"])
+    truth("request-too-late", &born)
+        .word(&["not in range", "creation time", "hours", "too late"])
+        .advised(&["minutes before the request"])
+        .lie(&["minutes after the machine's start"])
 }
 
 fn flow_disabled(cluster: &mut Cluster) -> Truth {
@@ -187,7 +196,10 @@ fn flow_disabled(cluster: &mut Cluster) -> Truth {
         format!("CSR {request} for node client cert rejected as the flow is disabled")
     };
     cluster.unapproved(&request, at, &why);
-    truth("flow-disabled", &born).word(&["flow is disabled"])
+    truth("flow-disabled", &born)
+        .word(&["flow is disabled"])
+        .word(&["nodeClientCert.disabled"])
+        .advised(&["machine-approver-config"])
 }
 
 /// A host is installed anew; the Node of its first life is still there, under another machine's address.
