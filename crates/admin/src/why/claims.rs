@@ -220,10 +220,14 @@ const CONSOLE: &str = "Look at its console: which unit of the first boot loops s
 
 /// The text of a claim between quotes, as it stands in the evidence.
 fn in_quotes(text: &str) -> String {
-    format!("\"{}\"", quoted(text))
+    format!("\"{}\"", without_quotes(text))
 }
 
 /// The text of a claim, to stand between quotes.
 fn quoted(text: &str) -> String {
-    crate::text::cut(text.trim(), 300).replace('"', "'")
+    crate::text::cut(&without_quotes(text), 300)
+}
+
+fn without_quotes(text: &str) -> String {
+    text.trim().replace('"', "'")
 }
