@@ -489,7 +489,7 @@ impl<'a> Case<'a> {
     fn late(&self, own: &[&CertificateRequest]) -> Option<&'static str> {
         let first = own.iter().find(|one| one.is_pending())?;
         let said = self.facts.refusals.get(&first.metadata.name);
-        let is_said = said.is_some_and(|(_, why)| why.contains("CSR creation time "));
+        let is_said = said.is_some_and(|(_, why)| why.contains(" creation time "));
         let is_ruled = self.machine.is_some_and(|own| is_late(own, first));
         let replace = self.machine.map_or("", |own| self.replace(own));
         (is_said || is_ruled).then_some(replace)
