@@ -343,6 +343,14 @@ impl Cluster {
         self.clusters.get(&key).copied()
     }
 
+    /// Tells whether a Machine's Node is in another cluster: a hosted one, or one that the Cluster API makes from here.
+    pub fn is_elsewhere(&self, machine: &Machine) -> bool {
+        let own = self.infrastructure_name.as_ref();
+        let cluster = machine.cluster.as_ref();
+        let cluster = cluster.filter(|_| machine.is_of_cluster_api());
+        machine.node_pool.is_some() || cluster.is_some() && own.is_some() && cluster != own
+    }
+
     /// Tells whether the object that the Cluster API makes a Machine from was read.
     pub fn has_infrastructure_of(&self, machine: &Machine) -> bool {
         let named = machine.source.infrastructure.clone();

@@ -4,8 +4,7 @@ use super::case::{Case, Subject};
 use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
 use super::rows::{Row, row};
-use skewguard_cluster::kinds::agent::Agent;
-use skewguard_cluster::kinds::metadata::Condition;
+use skewguard_cluster::kinds::{Agent, Condition};
 
 impl Case<'_> {
     /// The Agents of no cluster that cannot be taken, in their own words.
@@ -49,10 +48,7 @@ impl Case<'_> {
             "" => state.to_owned(),
             progress => format!("{state}, {progress}"),
         };
-        let bad = unmet(agent).map_or(String::new(), |bad| {
-            self.see_condition(bad);
-            format!(" {}", sentence(&bad.says()))
-        });
+        let bad = self.said(unmet(agent)).map(|bad| format!(" {bad}"));
         let info = match info {
             "" => ".".to_owned(),
             info => format!(": {}", sentence(info)),
@@ -61,7 +57,8 @@ impl Case<'_> {
             true => "waits for its user",
             false => "is not installed",
         };
-        let finding = self.tell(agent_row(agent, waits_for_user, [does, &at, &info, &bad]));
+        let holes = [does, &at, &info, &bad.unwrap_or_default()];
+        let finding = self.tell(agent_row(agent, waits_for_user, holes));
         if agent.state.is_empty() {
             self.unseen("the state of its Agent: it has none, or it was not read");
             return Err(finding);

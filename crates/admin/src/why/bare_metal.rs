@@ -2,13 +2,11 @@
 
 use super::case::Case;
 use super::cause::Cause;
-use super::failures::{Failure, OTHER};
+use super::failures::{Failure, help};
 use super::finding::{Finding, sentence};
-use super::moment::span;
-use super::rows::{row, when};
+use super::rows::row;
 use super::way::YOUNG;
-use skewguard_cluster::kinds::host::Host;
-use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::{Host, Machine};
 use skewguard_core::platform::Platform;
 
 impl Case<'_> {
@@ -17,10 +15,8 @@ impl Case<'_> {
         let mut said = Vec::new();
         let namespace = &machine.metadata.namespace;
         let hosts = self.facts.hosts.iter();
-        for host in hosts.filter(|host| host.consumer.is_none()) {
-            if host.metadata.namespace != *namespace {
-                continue;
-            }
+        let hosts = hosts.filter(|host| host.consumer.is_none());
+        for host in hosts.filter(|host| host.metadata.namespace == *namespace) {
             let full_name = host.metadata.full_name();
             let words = words(host);
             self.see_host(host, "status", host.since().or(host.updated), &words);
@@ -42,12 +38,12 @@ impl Case<'_> {
         if self.is_perhaps_young(host) {
             self.unseen(YOUNG_HOST);
         }
-        let since = match (host.since(), host.updated) {
-            (Some(since), _) => format!(" for {}", span(self.now.since(since))),
-            // Its status may have changed in that state, too.
-            (None, Some(at)) => format!(" for at least {}", span(self.now.since(at))),
-            (None, None) => String::new(),
-        };
+        let since = self
+            .span_since(host.since())
+            .map(|since| format!(" for {since}"));
+        // Its status may have changed in that state, too.
+        let updated = self.span_since(host.updated);
+        let since = since.or(updated.map(|at| format!(" for at least {at}")));
         let (state, kept) = (&host.state, kept_by(host));
         let [host, space, of] = names(host);
         self.tell(match kept {
@@ -73,36 +69,36 @@ impl Case<'_> {
             Some((kind, message)) if !is_installed => {
                 field = ERROR;
                 let failure = Failure::of_platform(Some(Platform::Metal), message);
-                let (known, [_, space, of]) = (when(failure.is_some()), names(host));
-                let row = row!(HostFails host = full_name, kind, says = sentence(message), help = failure.map_or(OTHER, |failure| &failure.next), known, space, of, again = when(failure.is_none_or(|failure| !failure.over)));
+                let (known, [host, space, of]) = (failure.is_some(), names(host));
+                let (says, help) = (sentence(message), help(failure));
+                let again = failure.is_none_or(|failure| !failure.over);
+                let row = row!(HostFails host, kind, says, help, known, space, of, again);
                 self.tell(row).because(failure)
             }
             _ if !is_installed => self.not_installed(host),
-            _ if host.is_on == Some(false) => return Err(self.host_off(host, field)),
+            _ if host.is_on == Some(false) => {
+                let finding = self.tell(row!(HostIsOff host = full_name));
+                let finding = self.beside_silent_node(finding);
+                let source = format!("BareMetalHost {full_name}, {field}");
+                return Err(self.off_proved(finding, source));
+            }
             _ => return Ok(format!("host {full_name}, {}", host.state)),
         };
-        if finding.cause == Cause::HostNotInstalled && self.is_perhaps_young(host) {
+        if finding.cause == Cause("HostNotInstalled") && self.is_perhaps_young(host) {
             return Err(finding);
         }
         Err(finding.sure(self, format!("BareMetalHost {full_name}, {field}")))
     }
 
     /// The error of its installed host, where its Machine has no instance and says no cause.
-    pub(super) fn of_host_error(&mut self, age: &str) -> Option<Finding> {
+    pub(super) fn of_host_error(&mut self, age: Option<&str>) -> Option<Finding> {
         let host = self.host?;
         let (kind, message) = error(host)?;
         let failure = Failure::of_platform(Some(Platform::Metal), message);
-        let ([full_name, space, of], state) = (names(host), &host.state);
-        let help = failure.map_or(OTHER, |failure| &failure.next);
-        let row = row!(InstalledHostFails host = full_name, state, age, kind, says = sentence(message), help, space, of);
+        let ([host, space, of], state) = (names(host), &host.state);
+        let (says, help) = (sentence(message), help(failure));
+        let row = row!(InstalledHostFails host, state, age, kind, says, help, space, of);
         Some(self.tell(row).because(failure))
-    }
-
-    fn host_off(&mut self, host: &Host, field: &str) -> Finding {
-        let full_name = host.metadata.full_name();
-        let finding = self.tell(row!(HostIsOff host = full_name));
-        let finding = self.beside_silent_node(finding);
-        self.off_proved(finding, format!("BareMetalHost {full_name}, {field}"))
     }
 
     /// Tells if a host without a Machine may be in its state since just now.

@@ -7,17 +7,11 @@ use super::way::{At, YOUNG};
 use crate::audit::SetAudit;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::index::Aliases;
-use skewguard_cluster::kinds::agent::Agent;
 use skewguard_cluster::kinds::groups::{HOSTED_CLUSTER, NODE_POOL, REQUEST};
-use skewguard_cluster::kinds::host::Host;
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::machine_set::MachineSet;
-use skewguard_cluster::kinds::metadata::{Condition, Metadata};
-use skewguard_cluster::kinds::node::Node;
-use skewguard_cluster::kinds::node_pool::{HostedCluster, NodePool};
-use skewguard_cluster::kinds::report::Report;
-use skewguard_cluster::kinds::request::CertificateRequest;
-use skewguard_cluster::kinds::user_data::UserData;
+use skewguard_cluster::kinds::{
+    Agent, CertificateRequest, Condition, Event, Host, HostedCluster, Machine, MachineSet,
+    Metadata, Node, NodePool, Report, UserData,
+};
 use std::collections::BTreeMap;
 
 /// Something that should become a Node.
@@ -89,6 +83,8 @@ pub(super) struct Case<'a> {
     pub(super) known: BTreeMap<At, String>,
     pub(super) evidence: Vec<Evidence>,
     pub(super) unseen: Vec<String>,
+    /// Holes that several of its rows have.
+    pub(super) holes: Vec<(&'static str, String)>,
 }
 
 impl<'a> Case<'a> {
@@ -98,17 +94,12 @@ impl<'a> Case<'a> {
             Subject::Machine(machine) => (Some(machine), index.links.host_of(machine), None),
             Subject::Host(host) => (None, Some(host), None),
             Subject::Agent(agent) => (None, None, Some(agent)),
-            Subject::Request(_)
-            | Subject::Set(..)
-            | Subject::NodePool(_)
-            | Subject::HostedCluster(_)
-            | Subject::Node(_) => (None, None, None),
+            _ => (None, None, None),
         };
         let (_, metadata, node) = subject.head();
         // A host may have been inspected long before it was provisioned.
-        let since = host
-            .filter(|_| machine.is_none())
-            .and_then(Host::provisioned_at);
+        let since = host.filter(|_| machine.is_none());
+        let since = since.and_then(Host::provisioned_at);
         let agent = agent.or_else(|| facts.agent_of(host?));
         let created = since.or(metadata.created);
         let mut aliases = Aliases::of(machine, host, agent, created);
@@ -127,10 +118,9 @@ impl<'a> Case<'a> {
                     .or_else(|| index.node_by_requests(&aliases)),
             },
             aliases,
-            name: if node.is_empty() {
-                &metadata.name
-            } else {
-                node
+            name: match node {
+                "" => &metadata.name,
+                node => node,
             },
             created,
             now: index.now,
@@ -138,16 +128,14 @@ impl<'a> Case<'a> {
             known: BTreeMap::new(),
             evidence: Vec::new(),
             unseen: Vec::new(),
+            holes: Vec::new(),
         }
     }
 
     /// `Machine openshift-machine-api/worker-7`.
     pub(super) fn object(&self) -> String {
-        format!(
-            "{} {}",
-            self.subject.kind(),
-            self.subject.metadata().full_name()
-        )
+        let (kind, metadata, _) = self.subject.head();
+        format!("{kind} {}", metadata.full_name())
     }
 
     /// A field of it, as a source.
@@ -193,9 +181,9 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// The time since then, in words; nothing where that is unknown.
-    pub(super) fn span_since(&self, at: Option<Moment>) -> String {
-        at.map_or(String::new(), |at| span(self.now.since(at)))
+    /// The time since then, in words.
+    pub(super) fn span_since(&self, at: Option<Moment>) -> Option<String> {
+        at.map(|at| span(self.now.since(at)))
     }
 
     /// The name by which machines reach the machine-config-servers.
@@ -257,6 +245,14 @@ impl<'a> Case<'a> {
         let name = host.metadata.full_name();
         let source = format!("BareMetalHost {name}, {field}");
         self.see_about(Some(About::Host(name)), source, at, text);
+    }
+
+    /// Puts Events into the evidence, by what they are of.
+    pub(super) fn see_events<'e>(&mut self, of: &str, events: impl IntoIterator<Item = &'e Event>) {
+        for event in events {
+            let source = format!("Event {} of {of}", event.reason);
+            self.see(source, event.last, &event.message);
+        }
     }
 
     /// Notes how many more there are than so many that were put into the evidence.
@@ -327,4 +323,16 @@ impl<'a> Case<'a> {
     pub(super) fn user_data(&self) -> Option<&'a UserData> {
         self.facts.user_data_of(self.machine?)
     }
+}
+
+/// The last so many of these, in their order.
+pub(super) fn last<'e>(events: &[&'e Event], most: usize) -> impl Iterator<Item = &'e Event> {
+    let before = events.len().saturating_sub(most);
+    events.iter().skip(before).copied()
+}
+
+/// `192.0.2.1, 192.0.2.2`.
+pub(super) fn joined(all: impl IntoIterator<Item = impl ToString>) -> String {
+    let all = all.into_iter().map(|one| one.to_string());
+    all.collect::<Vec<_>>().join(", ")
 }

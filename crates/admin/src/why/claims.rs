@@ -5,13 +5,14 @@
 //! node, can make them. They are quoted, prove nothing, and give no advice.
 
 use super::advice;
-use super::case::Case;
+use super::case::{Case, last};
 use super::finding::Finding;
 use super::moment::{Moment, span};
-use super::rows::{row, when};
+use super::rows::row;
+use crate::verdict::Reason;
 use crate::version::ImageVersion;
-use skewguard_cluster::kinds::event::Event;
-use skewguard_cluster::kinds::report::{Progress, Report};
+use skewguard_cluster::kinds::{Event, Progress, Report};
+use std::collections::BTreeMap;
 
 /// The reasons of the agent's Events about a first boot that does not finish, and that goes on.
 const STALLED: &str = "FirstBootStalled";
@@ -37,13 +38,11 @@ impl<'a> Case<'a> {
             };
         };
         if let Some(progress) = &last.progress {
-            if let Some(event) = events.last()
-                && event.reason == WENT_ON
-                && event.last > last.at()
-            {
-                return Some(self.went_on(event));
-            }
-            return Some(self.hangs(progress));
+            let event = events.last().filter(|one| one.reason == WENT_ON);
+            return Some(match event.filter(|event| event.last > last.at()) {
+                Some(event) => self.went_on(event),
+                None => self.hangs(progress),
+            });
         }
         // A report without an action has its verdict alone.
         let is_refused = last.action.is_empty() && last.verdict == "Refused";
@@ -55,9 +54,9 @@ impl<'a> Case<'a> {
 
     /// Puts its reports and Events into the evidence; the Events of its agent, the oldest first.
     pub(super) fn see_claims(&mut self) -> Vec<&'a Event> {
-        let events = self.events_of_agent();
+        let events = self.events_by_name(&self.index.told);
         self.see_more("Events of the node's agent before", events.len(), 3);
-        for event in events.iter().rev().take(3).rev() {
+        for event in last(&events, 3) {
             let source = format!("Event {} of the node's agent", event.reason);
             self.see(source, event.last, in_quotes(&event.message));
         }
@@ -66,7 +65,7 @@ impl<'a> Case<'a> {
         }
         let failures = self.boot_failures();
         self.see_more("Events of first boots before", failures.len(), 3);
-        for event in failures.iter().rev().take(3).rev() {
+        for event in last(&failures, 3) {
             let source = format!("Event {} of MachineConfigPool {}", event.reason, event.name);
             self.see(source, event.last, in_quotes(&event.message));
         }
@@ -84,12 +83,14 @@ impl<'a> Case<'a> {
         let text = format!("{}: {}", said.join(", "), in_quotes(&report.message));
         self.see(source.clone(), report.at(), text);
         if let Some(progress) = &report.progress {
-            let text = format!(
-                "phase {}, cause {}: {}",
-                progress.phase,
-                progress.cause,
-                in_quotes(&progress.message)
-            );
+            let Progress {
+                phase,
+                cause,
+                message,
+                ..
+            } = progress;
+            let message = in_quotes(message);
+            let text = format!("phase {phase}, cause {cause}: {message}");
             self.see(format!("{source}, progress"), report.at(), text);
         }
     }
@@ -102,19 +103,15 @@ impl<'a> Case<'a> {
         source: &str,
         version: Option<&str>,
     ) -> Finding {
-        let version = version
-            .map(ImageVersion::parse)
-            .filter(ImageVersion::is_known);
-        let version = version.map_or(String::new(), |version| version.text);
-        let known = advice::reason(reason);
-        let why = known.map_or(
-            "it gives no reason that is known here".to_owned(),
-            |known| {
-                let words = known.words();
-                format!("its {} {}", words.part(), words.headline.to_lowercase())
-            },
-        );
-        let (known, ago) = (when(known.is_some()), self.ago(at));
+        let version = version.map(ImageVersion::parse);
+        let version = version.filter(ImageVersion::is_known);
+        let version = version.map(|version| version.text);
+        let known = advice::reason(reason).map(Reason::words);
+        let why = match &known {
+            None => "it gives no reason that is known here".to_owned(),
+            Some(words) => format!("its {} {}", words.part(), words.headline.to_lowercase()),
+        };
+        let (known, ago) = (known.is_some(), self.ago(at));
         let row = row!(RefusedByItself known, reason, ago, source, why, version);
         let finding = self.tell(row);
         self.after_refusal(finding, reason)
@@ -127,33 +124,25 @@ impl<'a> Case<'a> {
             return self.with(finding, row!(RefusedHelp help));
         };
         let set = judged.short_name();
-        let Some(version) = judged.sure_version() else {
-            return self.with(finding, row!(MakesFromUnknown set));
+        let row = match judged.sure_version() {
+            None => row!(MakesFromUnknown set),
+            Some(version) if judged.would_be_refused() => {
+                let remedy = judged.remedy.as_deref().unwrap_or(help);
+                row!(MakesFromRefused set, remedy, version)
+            }
+            Some(version) => row!(MakesFromAllowed set, version),
         };
-        if !judged.would_be_refused() {
-            return self.with(finding, row!(MakesFromAllowed set, version));
-        }
-        let remedy = judged.remedy.as_deref().unwrap_or(help);
-        self.with(finding, row!(MakesFromRefused set, remedy, version))
-    }
-
-    /// The Events of its agent since the machine is there, the oldest first.
-    fn events_of_agent(&self) -> Vec<&'a Event> {
-        self.events_by_name(|name| self.index.told.get(name))
+        self.with(finding, row)
     }
 
     /// Events of the machine-config-server about its first boot (MCO #6124): what a node told it.
     fn boot_failures(&self) -> Vec<&'a Event> {
-        self.events_by_name(|name| self.index.boot_failures.get(name))
+        self.events_by_name(&self.index.boot_failures)
     }
 
-    /// The Events about any of its names since the machine is there, the oldest first.
-    fn events_by_name<'b>(&self, of: impl Fn(&str) -> Option<&'b Vec<&'a Event>>) -> Vec<&'a Event>
-    where
-        'a: 'b,
-    {
-        let names = &self.aliases.names;
-        let all = names.iter().filter_map(|name| of(name));
+    /// Those of the Events about any of its names since the machine is there, the oldest first.
+    fn events_by_name(&self, of: &BTreeMap<String, Vec<&'a Event>>) -> Vec<&'a Event> {
+        let all = self.aliases.names.iter().filter_map(|name| of.get(name));
         let mut all: Vec<&Event> = all.flatten().copied().collect();
         all.retain(|event| !self.is_before(event.last));
         all.sort_by_key(|event| event.last);
@@ -162,8 +151,7 @@ impl<'a> Case<'a> {
 
     /// The last failure that it told the machine-config-server, by the server's log.
     fn told(&self) -> Option<(Moment, String)> {
-        let names = &self.aliases.names;
-        let told = &self.facts.logs.told;
+        let (names, told) = (&self.aliases.names, &self.facts.logs.told);
         let all = names.iter().filter_map(|name| told.get(name));
         let (at, what) = all.max_by_key(|(at, _)| *at)?;
         (!self.is_before(Some(*at))).then(|| (*at, what.clone()))
@@ -183,10 +171,8 @@ impl<'a> Case<'a> {
 
     /// What it told the machine-config-server, by an Event or else by the server's log.
     fn of_boot_failure(&mut self) -> Option<Finding> {
-        let events = self.boot_failures();
-        let event = events
-            .last()
-            .map(|event| (event.last, event.message.clone()));
+        let event = self.boot_failures().pop();
+        let event = event.map(|event| (event.last, event.message.clone()));
         let told = || self.told().map(|(at, what)| (Some(at), what));
         let (at, message) = event.or_else(told)?;
         let (ago, says) = (self.ago(at), quoted(&message));
@@ -200,18 +186,20 @@ impl<'a> Case<'a> {
     }
 
     fn hangs(&mut self, progress: &Progress) -> Finding {
-        let after = match progress.minutes {
-            0 => String::new(),
-            minutes => span(minutes.saturating_mul(60)),
-        };
-        let Progress { phase, cause, .. } = progress;
+        let Progress {
+            phase,
+            cause,
+            minutes,
+            ..
+        } = progress;
+        let after = (*minutes > 0).then(|| span(minutes.saturating_mul(60)));
         let known = advice::against_cause(cause, phase);
         let (why, remedy) = known.unwrap_or(("it gives no cause that is known here", CONSOLE));
-        let known = when(known.is_some());
-        match phase == "Join" {
-            true => self.tell(row!(JoinHangs known, phase, cause, after, why, remedy)),
-            false => self.tell(row!(FirstBootHangs known, phase, cause, after, why, remedy)),
-        }
+        let known = known.is_some();
+        self.tell(match phase == "Join" {
+            true => row!(JoinHangs known, phase, cause, after, why, remedy),
+            false => row!(FirstBootHangs known, phase, cause, after, why, remedy),
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Machines that a health check deleted (pure).
 
 use super::moment::Moment;
-use skewguard_cluster::kinds::event::Event;
+use skewguard_cluster::kinds::Event;
 
 /// A Machine that a health check deleted, by the Event about it.
 #[derive(Debug, Clone, PartialEq, Eq)]

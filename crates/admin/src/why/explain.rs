@@ -8,6 +8,7 @@ use super::log_report::log_report;
 use super::moment::Moment;
 use super::report::{About, Explanation, WhyReport};
 use super::request_step::{Asked, STILL_ASKS};
+use super::rows::row;
 use super::sets::{machines_not_read, sets_without_machines};
 use super::subjects::{Subjects, all_named, failing_hosts, of_age, strangers, waiting};
 use super::way::{At, Stage};
@@ -15,8 +16,8 @@ use crate::API_VERSION;
 use crate::audit::{BootImageAudit, Origin, SetAudit, Unread};
 use crate::finding::Subject as Object;
 use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::kinds::Machine;
 use skewguard_cluster::kinds::groups::KARPENTER;
-use skewguard_cluster::kinds::machine::Machine;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
@@ -54,26 +55,17 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     };
     let mut machines: Vec<Explanation> = all.into_iter().map(tell).collect();
     if is_of_all {
-        let all: BTreeSet<&str> = machines.iter().flat_map(Explanation::requests).collect();
-        let is_told = |name: &str| all.contains(name);
+        let told: BTreeSet<&str> = machines.iter().flat_map(Explanation::requests).collect();
         let strange = index.strangers.iter().map(|one| &*one.last.metadata.name);
         let strange: BTreeSet<&str> = strange.collect();
-        let own = machines.iter().map(|machine| {
-            let requests = machine.requests();
-            requests.filter(|name| strange.contains(name)).collect()
-        });
-        let mut own: Vec<BTreeSet<&str>> = own.collect();
-        own.retain(|names| !names.is_empty());
-        let named: BTreeSet<&str> = own.iter().flatten().copied().collect();
+        let names_one = |one: &&Explanation| one.requests().any(|name| strange.contains(name));
+        let own = machines.iter().filter(names_one).count();
         // Where there are more of them than machines that they may be of, some are of others.
-        let is_named = |name: &str| named.len() <= own.len() && named.contains(name);
-        let others = strangers(&index, &is_named, &is_told).into_iter();
-        let is_host_named = |name: &str| {
-            let mut all = machines.iter();
-            all.any(|machine| machine.hosts().any(|host| host == name))
-        };
-        let others = others.chain(failing_hosts(&index, &is_host_named));
+        let are_all_named = told.intersection(&strange).count() <= own;
+        let hosts: BTreeSet<&str> = machines.iter().flat_map(Explanation::hosts).collect();
         let sets = sets_without_machines(&index).into_iter();
+        let others = strangers(&index, &told, are_all_named).into_iter();
+        let others = others.chain(failing_hosts(&index, &hosts));
         let others = others.chain(sets.map(|set| (None, set)));
         let others = of_age(&index, namespace, others);
         young += others.young;
@@ -112,8 +104,8 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
     let finding = case.beside_misaddressed(finding);
     let finding = case.remade(finding);
     let finding = case.warned(finding);
-    let issues = case.release_issues(finding.stage).into_iter();
-    let finding = issues.fold(finding, |finding, row| case.with(finding, row));
+    let issues = case.release_issues(finding.stage);
+    let finding = case.with_all(finding, issues);
     debug_assert!(
         finding.stage == Stage::Joined || !finding.words.next.is_empty(),
         "no next step: {finding:?}"
@@ -200,7 +192,9 @@ fn find(case: &mut Case<'_>) -> Finding {
             let finding = case.hosted();
             case.beside_hosted_cluster(finding)
         }
-        Some(machine) if case.index.is_elsewhere(machine) => case.of_other_cluster(machine),
+        Some(machine) if case.facts.is_elsewhere(machine) => {
+            case.tell(row!(OfOtherCluster cluster = machine.cluster))
+        }
         Some(claim) if claim.group == KARPENTER => case.unregistered(claim),
         _ => {
             let is_seen = matches!(asked, Asked::Seen(_));
@@ -218,15 +212,8 @@ fn of_lack(case: &mut Case<'_>) -> Option<Finding> {
             let finding = case.node_pool_without_machines(pool);
             Some(case.beside_hosted_cluster(finding))
         }
-        Subject::HostedCluster(_) => {
-            let finding = case.of_hosted_cloud();
-            Some(finding.unwrap_or_else(|| case.unknown()))
-        }
-        Subject::Machine(_)
-        | Subject::Host(_)
-        | Subject::Agent(_)
-        | Subject::Request(_)
-        | Subject::Node(_) => None,
+        Subject::HostedCluster(_) => case.of_hosted_cloud(),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::Machine;
 use skewguard_core::platform::Platform;
 use std::sync::LazyLock;
 
@@ -88,8 +88,10 @@ struct Group {
 static GROUPS: LazyLock<Vec<Group>> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("failures.yaml")).unwrap_or_default());
 
-/// The next step about a failure whose code is not known.
-pub(super) const OTHER: &str = "Correct what the message names";
+/// The next step about a failure, known or not.
+pub(super) fn help(failure: Option<&'static Failure>) -> &'static str {
+    failure.map_or("Correct what the message names", |failure| &failure.next)
+}
 
 impl Failure {
     /// Tells if a message says, by how it begins or by its cause, that the cloud could not be asked at all, of no Machine

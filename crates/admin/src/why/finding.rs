@@ -11,7 +11,7 @@ use super::ground::Counter;
 use super::report::Proof;
 use super::rows::{Row, Words};
 use super::way::{At, Mark, Stage, Step};
-use crate::audit::Unread;
+use skewguard_cluster::kinds::Condition;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -19,9 +19,8 @@ impl Case<'_> {
     /// Notes what was not read of these.
     pub(super) fn unread(&mut self, counters: &[Counter]) {
         for counter in counters {
-            for what in counter.missing(self) {
-                self.unseen(what);
-            }
+            let missing = counter.missing(self).into_iter();
+            missing.for_each(|what| self.unseen(what));
         }
     }
 
@@ -42,19 +41,16 @@ impl Case<'_> {
 impl Counter {
     /// What was not read of it, and by what it could be; none where all was.
     pub(super) fn missing(self, case: &Case<'_>) -> Vec<String> {
+        let unread = case.index.ground.missing(self);
+        let unread = unread.map(|unread| format!("{}: {}", unread.what, unread.why));
+        let mut missing = Vec::from_iter(unread);
         match self {
-            Self::Itself | Self::Machines | Self::PoolMachines | Self::Nodes | Self::Requests => {
-                let unread = case.index.ground.missing(self).into_iter();
-                let words = |unread: Unread| format!("{}: {}", unread.what, unread.why);
-                let own = unread.map(words);
-                match self {
-                    Self::Requests => own.chain(case.requests_of_unknown()).collect(),
-                    _ => own.collect(),
-                }
-            }
-            Self::ServerLogs => case.missing_logs(),
-            Self::Host => case.missing_host().into_iter().collect(),
+            Self::Itself | Self::Machines | Self::PoolMachines | Self::Nodes => {}
+            Self::Requests => missing.extend(case.requests_of_unknown()),
+            Self::ServerLogs => missing.extend(case.missing_logs()),
+            Self::Host => missing.extend(case.missing_host()),
         }
+        missing
     }
 }
 
@@ -77,13 +73,15 @@ impl Case<'_> {
     /// The words of a row, beside a sentence of another.
     fn words(&mut self, row: Row, told: &str) -> Words {
         let metadata = self.subject.metadata();
-        let words = row.told(vec![
+        let mut own = vec![
             ("name", self.name.to_owned()),
             ("object", self.object()),
             ("namespace", metadata.namespace.clone()),
             ("own", metadata.name.clone()),
             ("told", told.to_owned()),
-        ]);
+        ];
+        own.extend(self.holes.clone());
+        let words = row.told(own);
         words.unseen.iter().for_each(|what| self.unseen(what));
         words
     }
@@ -95,12 +93,12 @@ impl Case<'_> {
 
     /// The finding that a row tells of, uncertain.
     pub(super) fn tell(&mut self, row: Row) -> Finding {
-        let name = row.0;
+        let (name, cause) = (row.0, row.cause());
         let mut words = self.words(row, "");
         words.sentence = stopped(words.sentence);
         Finding {
             stage: words.stage.unwrap_or(Stage::Unknown),
-            cause: cause_of(&words).unwrap_or(Cause::NotSeen),
+            cause: cause.unwrap_or(Cause("NotSeen")),
             words: Box::new(words),
             failure: None,
             remarks: Vec::new(),
@@ -112,8 +110,8 @@ impl Case<'_> {
     /// The finding, and what a row says beside it.
     pub(super) fn with(&mut self, mut finding: Finding, row: Row) -> Finding {
         finding.rows.push(row.0);
+        finding.remarks.extend(row.cause());
         let mut beside = self.words(row, &finding.words.sentence);
-        let cause = cause_of(&beside);
         let words = &mut finding.words;
         if !beside.sentence.is_empty() {
             words.sentence = stopped(beside.sentence);
@@ -128,9 +126,25 @@ impl Case<'_> {
         words.request |= beside.request;
         words.host |= beside.host;
         words.key.append(&mut beside.key);
-        finding.remarks.extend(cause);
         finding.stage = beside.stage.unwrap_or(finding.stage);
         finding
+    }
+
+    /// The finding, and what each of these rows says beside it.
+    pub(super) fn with_all(
+        &mut self,
+        finding: Finding,
+        rows: impl IntoIterator<Item = Row>,
+    ) -> Finding {
+        let rows = rows.into_iter();
+        rows.fold(finding, |finding, row| self.with(finding, row))
+    }
+
+    /// Notes a condition; its words as the end of a sentence.
+    pub(super) fn said(&mut self, condition: Option<&Condition>) -> Option<String> {
+        let condition = condition?;
+        self.see_condition(condition);
+        Some(sentence(&condition.says()))
     }
 
     /// The finding, which is never certain where an Event alone says it: any joined node may write one.
@@ -255,7 +269,7 @@ impl Finding {
                 text,
             }
         };
-        At::all().map(step).collect()
+        At::ALL.into_iter().map(step).collect()
     }
 }
 
@@ -265,11 +279,6 @@ fn stopped(text: String) -> String {
         true => text,
         false => text + ".",
     }
-}
-
-/// The cause of a row; `None` where it only stands beside one.
-fn cause_of(words: &Words) -> Option<Cause> {
-    serde_json::from_value(words.cause.as_str().into()).ok()
 }
 
 /// A word with digits of this length is an id, an address or a time; a shorter one may be a status of HTTP.

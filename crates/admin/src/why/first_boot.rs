@@ -5,7 +5,7 @@ use super::finding::Finding;
 use super::ground::Counter;
 use super::ignition_specs::{images_of_agent, of_agent};
 use super::request_step::Seen;
-use super::rows::{row, when};
+use super::rows::row;
 use super::way::{At, YOUNG};
 use skewguard_cluster::kinds::groups::MCO_NAMESPACE;
 use skewguard_cluster::names::count;
@@ -17,22 +17,22 @@ impl Case<'_> {
     pub(super) fn served(&mut self, seen: &Seen) -> Finding {
         let (ago, image) = (self.ago(seen.last.at), self.image());
         let (boots, since) = (seen.boots, seen.last.at.clock());
-        let mut finding = if let Some(tries) = seen.unanswered.filter(|_| boots <= 2) {
-            self.tell(row!(AskedUntilAnswered since, tries, ago, image))
-        } else if boots > 2 {
-            self.tell(row!(FirstBootRepeats since, boots, ago, image))
-        } else if self.now.since(seen.last.at) < YOUNG {
-            self.tell(row!(MayBeInFirstBoot since, ago, image))
-        } else {
-            self.tell(row!(NothingSinceConfig since, ago, image))
-        };
-        if let Some(tries) = seen.unanswered {
-            finding = self.with(finding, row!(LastAnswer tries));
-        }
-        let judged = self.judged;
-        for issue in judged.iter().flat_map(|set| &set.known_issues) {
-            finding = self.with(finding, row!(KnownIssue issue = issue.says()));
-        }
+        let finding = self.tell(
+            if let Some(tries) = seen.unanswered.filter(|_| boots <= 2) {
+                row!(AskedUntilAnswered since, tries, ago, image)
+            } else if boots > 2 {
+                row!(FirstBootRepeats since, boots, ago, image)
+            } else if self.now.since(seen.last.at) < YOUNG {
+                row!(MayBeInFirstBoot since, ago, image)
+            } else {
+                row!(NothingSinceConfig since, ago, image)
+            },
+        );
+        let last = seen.unanswered.map(|tries| row!(LastAnswer tries));
+        let issues = self.judged.iter().flat_map(|set| &set.known_issues);
+        let issues = issues.map(|issue| row!(KnownIssue issue = issue.says()));
+        let beside: Vec<_> = last.into_iter().chain(issues).collect();
+        let mut finding = self.with_all(finding, beside);
         let agent = self.facts.logs.text(seen.last.agent);
         let is_of_spec_2 = of_agent(agent).is_some_and(|spec| spec.major == 2);
         if let Some(images) = images_of_agent(agent).filter(|_| is_of_spec_2) {
@@ -62,7 +62,7 @@ impl Case<'_> {
             message => format!(": {message}"),
         };
         self.see(&set, None, format!("boot image {version}{verdict}"));
-        let refused = when(judged.would_be_refused());
+        let refused = judged.would_be_refused();
         self.says(row!(MakesFrom set, version, refused))
     }
 
@@ -84,7 +84,7 @@ impl Case<'_> {
             return self.tell(row!(NoServerReadyNow why));
         }
         let state = self.odd_state().unwrap_or_default();
-        let report = when(self.report().is_some());
+        let report = self.report().is_some();
         self.tell(row!(NotSeen state, report, image))
     }
 

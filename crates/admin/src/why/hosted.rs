@@ -4,13 +4,12 @@
 use super::case::Case;
 use super::finding::{Finding, sentence};
 use super::ignition_server::{Refusal, Request};
-use super::moment::{CLOCKS, Moment, span};
-use super::rows::{row, when};
+use super::moment::{CLOCKS, Moment};
+use super::rows::row;
 use super::way::Stage;
 use super::why_not_made::ALL_READY;
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::Condition;
-use skewguard_cluster::kinds::node_pool::NodePool;
+use skewguard_cluster::cluster::Cluster;
+use skewguard_cluster::kinds::{Condition, NodePool};
 use skewguard_cluster::names::count;
 use std::collections::BTreeMap;
 
@@ -64,6 +63,12 @@ pub(super) fn is_stopped(pool: &NodePool) -> bool {
     is_invalid(pool) || blame(pool).iter().any(|one| one.kind == ACTIVE)
 }
 
+/// Tells if Machines of the Cluster API name no NodePool: they may be of any.
+pub(super) fn has_machines_of_no_pool(facts: &Cluster) -> bool {
+    let mut machines = facts.all_machines();
+    machines.any(|one| one.is_of_cluster_api() && one.node_pool.is_none())
+}
+
 /// Tells if it says why it is short of machines.
 pub(super) fn says_why(pool: &NodePool) -> bool {
     blame(pool).iter().any(|one| one.kind != SKEW)
@@ -74,20 +79,18 @@ impl Case<'_> {
     pub(super) fn node_pool_without_machines(&mut self, pool: &NodePool) -> Finding {
         let full = pool.metadata.full_name();
         let wanted = i64::try_from(pool.wanted).unwrap_or(i64::MAX);
-        let some = pool
-            .available
-            .filter(|available| (1..wanted).contains(available));
+        let some = pool.available;
+        let some = some.filter(|available| (1..wanted).contains(available));
         // `status.replicas` counts what is available, by the MachineDeployment or MachineSet (openshift/hypershift
         // `hypershift-operator/controllers/nodepool`); a Machine that is not may be there.
-        let empty = when(some.is_none() && self.index.ground.has_pool_machines);
-        let are = if some.is_none_or(|some| some == 1) {
-            "is"
-        } else {
-            "are"
+        let empty = some.is_none() && self.index.ground.has_pool_machines;
+        let available = match some {
+            None => "none is".to_owned(),
+            Some(1) => "1 is".to_owned(),
+            Some(some) => format!("{some} are"),
         };
-        let some = some.map_or("none".to_owned(), |some| some.to_string());
         let wanted = count(pool.wanted, "machine");
-        let wants = self.says(row!(NodePoolWants full, wanted, empty, some, are));
+        let wants = self.says(row!(NodePoolWants full, wanted, empty, available));
         let (space, pool_name) = split(&full);
         let (kind, why) = match self.see_pool(pool) {
             Some((kind, why)) if kind != SKEW => {
@@ -97,10 +100,7 @@ impl Case<'_> {
                     self.see(self.field("spec.pausedUntil"), None, until);
                     finding = self.with(finding, row!(Unpause));
                 }
-                let machines = self.facts.all_machines();
-                let mut nobodys =
-                    machines.filter(|one| one.is_of_cluster_api() && one.node_pool.is_none());
-                if some != "none" || nobodys.next().is_some() {
+                if some.is_some() || has_machines_of_no_pool(self.facts) {
                     self.unseen("which Machines are its: some were not read, or name no NodePool (hypershift.openshift.io/nodePool)");
                     return finding;
                 }
@@ -125,23 +125,18 @@ impl Case<'_> {
             return by_log.unwrap_or_else(|| self.tell(row!(NotSeenFromHere)));
         };
         let (space, pool) = split(&full);
-        match by_log {
-            Some(finding) if finding.stage == Stage::RequestRefused && is_invalid => {
-                self.with(finding, row!(PoolNotValid full, kind, why))
-            }
-            Some(finding) => finding,
-            None if kind == "ReachedIgnitionEndpoint" => {
-                self.tell(row!(IgnitionEndpointNotReached kind, full, why))
-            }
-            None if is_invalid => self.tell(row!(PayloadNotServed kind, full, why, space, pool)),
-            None => self.tell(row!(NotSeenPoolSays kind, full, why, space, pool)),
+        if let Some(finding) = by_log {
+            let is_refused = finding.stage == Stage::RequestRefused && is_invalid;
+            let row = is_refused.then(|| row!(PoolNotValid full, kind, why));
+            return self.with_all(finding, row);
         }
-    }
-
-    /// A machine of a cluster that the Cluster API makes from here.
-    pub(super) fn of_other_cluster(&mut self, machine: &Machine) -> Finding {
-        let cluster = machine.cluster.as_deref().unwrap_or_default();
-        self.tell(row!(OfOtherCluster cluster))
+        self.tell(if kind == "ReachedIgnitionEndpoint" {
+            row!(IgnitionEndpointNotReached kind, full, why)
+        } else if is_invalid {
+            row!(PayloadNotServed kind, full, why, space, pool)
+        } else {
+            row!(NotSeenPoolSays kind, full, why, space, pool)
+        })
     }
 
     /// The first condition of a NodePool that says why, and its words; each goes into the evidence.
@@ -196,8 +191,10 @@ impl Case<'_> {
         self.see(source, Some(last), text);
         if own.is_empty() {
             let begin = servers.begin();
-            let is_whole = begin.is_some_and(|begin| begin <= made.plus(CLOCKS));
-            return Some(self.nobody_asked(begin.map_or(made, |begin| made.max(begin)), is_whole));
+            let whole = begin.is_some_and(|begin| begin <= made.plus(CLOCKS));
+            let since = begin.map_or(made, |begin| made.max(begin));
+            let (pool, age) = (self.node_pool(), self.span_since(Some(since)));
+            return Some(self.tell(row!(PoolSilent since = since.clock(), pool, age, whole)));
         }
         let most = refusals.iter().max_by_key(|(_, count)| **count);
         let requests = count(own.len(), "request");
@@ -207,34 +204,24 @@ impl Case<'_> {
         })
     }
 
-    fn nobody_asked(&mut self, since: Moment, is_whole: bool) -> Finding {
-        let (pool, whole) = (self.node_pool(), when(is_whole));
-        let age = span(self.now.since(since));
-        let since = since.clock();
-        self.tell(row!(PoolSilent since, pool, age, whole))
-    }
-
     fn all_refused(&mut self, requests: &str, last: Moment, refusal: Refusal) -> Finding {
         let (ago, status) = (self.ago(last), refusal.status());
         let begin = self.says(row!(NoneServed requests, ago, status));
-        match refusal {
-            Refusal::UnknownToken => {
-                let full = self.node_pool();
-                let (space, pool) = split(&full);
-                self.tell(row!(TokenUnknown status, begin, space, pool))
-            }
-            Refusal::Token => self.tell(row!(TokenMissing status, begin)),
-            Refusal::Payload => self.tell(row!(PayloadInvalid status, begin)),
-        }
+        let full = self.node_pool();
+        let (space, pool) = split(&full);
+        self.tell(match refusal {
+            Refusal::UnknownToken => row!(TokenUnknown status, begin, space, pool),
+            Refusal::Token => row!(TokenMissing status, begin),
+            Refusal::Payload => row!(PayloadInvalid status, begin),
+        })
     }
 
     /// Some requests were served; whose cannot be told if several machines came since.
     fn some_served(&mut self, last: Moment, served: &str) -> Finding {
-        let namespace = self.machine.map(|machine| &machine.metadata.namespace);
-        let later = self.facts.all_machines().filter(|machine| {
-            Some(&machine.metadata.namespace) == namespace
-                && machine.metadata.created >= self.created
-        });
+        let namespace = &self.subject.metadata().namespace;
+        let machines = self.facts.all_machines().map(|machine| &machine.metadata);
+        let own = machines.filter(|one| one.namespace == *namespace);
+        let later = own.filter(|one| one.created >= self.created);
         if later.count() > 1 {
             return self.tell(row!(SomeServed served));
         }

@@ -3,10 +3,9 @@
 use super::case::{Case, Subject};
 use super::failures::FailureKind;
 use super::finding::{Finding, sentence};
-use super::rows::{row, when};
+use super::rows::row;
 use skewguard_cluster::cluster::Cluster;
-use skewguard_cluster::kinds::metadata::{Condition, Metadata};
-use skewguard_cluster::kinds::node_pool::{HostedCluster, NodePool};
+use skewguard_cluster::kinds::{Condition, HostedCluster, NodePool};
 
 /// Conditions by which the cloud can be asked in the name of a cluster (openshift/hypershift
 /// `hostedcluster_conditions.go`).
@@ -103,9 +102,7 @@ impl<'a> Case<'a> {
     /// Adds what its HostedCluster says against it, each as a possible cause.
     pub(super) fn beside_hosted_cluster(&mut self, finding: Finding) -> Finding {
         let all = self.see_hosted_cluster().into_iter();
-        all.fold(finding, |finding, says| {
-            self.with(finding, row!(PossibleCause says))
-        })
+        self.with_all(finding, all.map(|says| row!(PossibleCause says)))
     }
 
     /// The cloud cannot be asked in the name of a hosted cluster: told of a Machine of which nothing else says
@@ -113,14 +110,10 @@ impl<'a> Case<'a> {
     pub(super) fn of_hosted_cloud(&mut self) -> Option<Finding> {
         let cluster = self.hosted_cluster()?;
         let condition = without_cloud(cluster)?;
-        let Metadata {
-            namespace: space,
-            name: of,
-            ..
-        } = &cluster.metadata;
+        let (space, of) = (&cluster.metadata.namespace, &cluster.metadata.name);
         let cluster = format!("HostedCluster {space}/{of}");
         self.see_hosted_cluster();
-        let all = when(matches!(self.subject, Subject::HostedCluster(_)));
+        let all = matches!(self.subject, Subject::HostedCluster(_));
         let (kind, says) = (&condition.kind, self.cluster_says(&cluster, condition));
         let mut finding = self.tell(row!(CloudNotAsked all, cluster, kind, says, space, of));
         finding.failure = Some(FailureKind::CredentialsInvalid);

@@ -7,12 +7,8 @@ use super::server_line::FailureKind;
 use super::server_log::{Outcome, Request};
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::index::{Aliases, Index as Links, grouped};
-use skewguard_cluster::kinds::event::Event;
-use skewguard_cluster::kinds::host::Host;
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain};
-use skewguard_cluster::kinds::node::Node;
-use skewguard_cluster::kinds::request::CertificateRequest;
+use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
+use skewguard_cluster::kinds::{CertificateRequest, Event, Host, Machine, Node};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -42,7 +38,7 @@ pub(super) struct Index<'a> {
     /// By the kind, namespace and name that they are about.
     events: BTreeMap<(&'a str, &'a str, &'a str), Vec<&'a Event>>,
     /// Of the nodes' own agents, by the host.
-    pub(super) told: BTreeMap<&'a str, Vec<&'a Event>>,
+    pub(super) told: BTreeMap<String, Vec<&'a Event>>,
     pub(super) ground: Ground,
     /// The nodes of requests for a first certificate that are nobody's, the oldest first.
     pub(super) strangers: Vec<Stranger<'a>>,
@@ -80,203 +76,63 @@ impl<'a> Index<'a> {
             let deletion = Deletion::of(event)?;
             Some(((&*event.namespace, deletion.set()?), deletion))
         };
-        let mut index = Self {
+        let about = |event: &'a Event| ((&*event.kind, &*event.namespace, &*event.name), event);
+        let (links, ground) = (Links::new(facts), Ground::new(facts));
+        let workers = facts.all_nodes().filter(|node| !node.is_control_plane);
+        let (strangers, unnamed) = strangers(facts, &links);
+        let (strange_askers, is_everybody_strange) = strange_askers(facts);
+        Self {
             facts,
             now,
-            links: Links::new(facts),
-            events: grouped(events.clone().map(|event| {
-                let about = (&*event.kind, &*event.namespace, &*event.name);
-                (about, event)
-            })),
-            told: grouped(
-                (events.clone()).filter_map(|event| Some((event.agent.as_deref()?, event))),
-            ),
+            events: grouped(events.clone().map(about)),
+            told: grouped((events.clone()).filter_map(|event| Some((event.agent.clone()?, event)))),
             autoscaler: (events.clone())
                 .filter(|event| event.is_of_autoscaler())
                 .collect(),
             deleted: grouped(events.clone().filter_map(deletion)),
             boot_failures: grouped(events.filter_map(|event| Some((failed_node(event)?, event)))),
-            ground: Ground::new(facts),
             internal_names: facts.all_machines().flat_map(internal_names).collect(),
-            nodes_of_nobody: Vec::new(),
+            nodes_of_nobody: workers.filter(|node| is_nobodys(&links, node)).collect(),
             shared_addresses: shared_addresses(facts),
-            is_of_two_clusters: false,
-            strangers: Vec::new(),
-            namesakes: Vec::new(),
-            unnamed: 0,
-            strange_askers: Vec::new(),
-            is_everybody_strange: false,
-        };
-        let nodes = facts.all_nodes().filter(|node| !node.is_control_plane);
-        let nobodys =
-            nodes.filter(|node| node.machine.is_none() && index.links.machine_of(node).is_none());
-        index.nodes_of_nobody = nobodys.collect();
-        index.is_of_two_clusters = index.is_of_two_clusters();
-        index.find_strangers();
-        index.find_namesakes();
-        index.find_strange_askers();
-        index
+            is_of_two_clusters: ground.has_nodes && is_of_two_clusters(facts, &links),
+            strangers,
+            namesakes: namesakes(&links),
+            unnamed,
+            strange_askers,
+            is_everybody_strange,
+            ground,
+            links,
+        }
     }
 
-    /// Tells if its Node is in another cluster: a hosted one, or one that the Cluster API makes from here.
-    pub(super) fn is_elsewhere(&self, machine: &Machine) -> bool {
-        let own = self.facts.infrastructure_name.as_ref();
-        let cluster = machine
-            .cluster
-            .as_ref()
-            .filter(|_| machine.is_of_cluster_api());
-        machine.node_pool.is_some() || cluster.is_some() && own.is_some() && cluster != own
-    }
-
-    fn is_of_two_clusters(&self) -> bool {
-        let machines = self.facts.all_machines();
-        let own = machines.filter(|machine| !self.is_elsewhere(machine));
-        let mut named = own.filter_map(|machine| machine.node.as_deref());
-        let several = named.clone().nth(1).is_some() && self.ground.has_nodes;
-        several && !named.any(|name| self.links.node(name).is_some())
-    }
-
-    /// Finds requests of unknown clients: from an address that no Machine, host, agent or Node has, or that
-    /// a Node has which had joined before.
-    fn find_strange_askers(&mut self) {
-        let facts = self.facts;
-        let known = addresses(facts);
-        let mut joined: BTreeMap<IpAddr, Moment> = BTreeMap::new();
-        let masters = facts.all_nodes().filter(|node| node.is_control_plane);
-        let masters: BTreeSet<IpAddr> = masters.flat_map(|node| node.addresses.clone()).collect();
-        let mut nodes: Vec<&Node> = facts.all_nodes().collect();
-        nodes.sort_by_key(|node| node.metadata.created);
-        for node in nodes {
-            let created = node.metadata.created.into_iter();
-            joined.extend(created.flat_map(|at| node.addresses.iter().map(move |ip| (*ip, at))));
-        }
-        let machines = facts.all_machines();
-        for ip in machines
-            .filter(|machine| machine.node.is_none())
-            .flat_map(Machine::ips)
-        {
-            joined.remove(&ip);
-        }
-        let asked = facts.logs.peers.iter().filter(|(_, peer)| peer.count > 0);
-        let is_known = |address: &IpAddr| known.contains(address);
-        for (address, peer) in asked.clone() {
-            let after = joined.get(address).map(|joined| joined.plus(CLOCKS));
-            let is_strange = |request: &&Request| {
-                let is_later = after.is_some_and(|after| request.at > after);
-                request.is_ignition && (!is_known(address) || is_later)
-            };
-            let all = peer.requests.iter().filter(is_strange);
-            let last: BTreeMap<usize, Moment> = all.map(|one| (one.pool, one.at)).collect();
-            let askers = last.into_iter().map(|(pool, last)| StrangeAsker {
-                address: *address,
-                pool,
-                last,
-                is_control_plane: masters.contains(address),
-                has_joined: is_known(address),
-            });
-            self.strange_askers.extend(askers);
-        }
-        // A bootstrap machine's server is asked past the load balancer of the cluster's.
-        let is_refused_there =
-            |one: &Request| matches!(one.outcome, Outcome::Failed(FailureKind::Bootstrap, _));
-        let mut asked = asked.filter(|(_, peer)| {
-            let mut own = peer.requests.iter().filter(|one| one.is_ignition);
-            own.any(|one| !is_refused_there(one))
-        });
-        self.is_everybody_strange =
-            asked.clone().next().is_some() && !asked.any(|(address, _)| is_known(address));
-    }
-
-    /// Finds the requests for a first certificate that are nobody's, and counts who waits without one.
-    fn find_strangers(&mut self) {
-        let facts = self.facts;
-        let strange = |(node, all): (&&'a str, &Vec<&'a CertificateRequest>)| {
-            let own = all.iter().copied();
-            let mut own = own.filter(|request| request.is_first && request.denied.is_none());
-            let first = own
-                .next()
-                .filter(|_| !self.links.nodes.contains_key(*node))?;
-            let last = own.next_back().unwrap_or(first);
-            let first = first.metadata.created;
-            Some((*node, Stranger { first, last }))
-        };
-        let mut left: BTreeMap<&str, Stranger<'_>> =
-            self.links.requests.iter().filter_map(strange).collect();
-        let mut unnamed = 0;
-        let mut meet = |names: &mut dyn Iterator<Item = String>, waits: bool| {
-            let mut is_named = false;
-            let names: BTreeSet<String> = names.collect();
-            // Nobody's name is no machine's.
-            for name in names.iter().filter(|name| !is_localhost(name)) {
-                let own = self.links.first_requests(name).into_iter();
-                for request in own.filter(|one| !is_of_another_domain(&names, &one.node)) {
-                    is_named = true;
-                    left.remove(&*request.node);
-                }
-            }
-            unnamed += usize::from(waits && !is_named);
-        };
-        for machine in facts.all_machines() {
-            let host = self
-                .links
-                .host_of(machine)
-                .into_iter()
-                .flat_map(Host::names);
-            let is_up = machine.provider_id.is_some() || !machine.addresses.is_empty();
-            let is_over = machine.node.is_some() || machine.is_deleting || machine.is_failed();
-            meet(&mut machine.names().chain(host), is_up && !is_over);
-        }
-        for host in facts.hosts.iter().filter(|host| host.consumer.is_none()) {
-            let is_here = host
-                .names()
-                .any(|name| self.links.nodes.contains_key(&name));
-            let waits = host.is_wanted && !host.is_external && !is_here;
-            meet(&mut host.names(), waits);
-        }
-        for agent in &facts.agents {
-            meet(&mut agent.names(), agent.is_bound && !agent.is_over());
-        }
-        self.unnamed = unnamed;
-        self.strangers = left.into_values().collect();
-        self.strangers.sort_by_key(|stranger| stranger.first);
-    }
-
-    /// Finds the pending requests of kubelets under the names of Nodes that are there.
-    fn find_namesakes(&mut self) {
-        let names = self.links.nodes.keys();
-        let asking = names.filter_map(|name| {
-            let own = self.kubelet_requests(name);
-            let (first, last) = (own.first()?.metadata.created, *own.last()?);
-            Some(Stranger { first, last })
-        });
-        let mut found: Vec<Stranger<'_>> = asking.collect();
-        found.sort_by_key(|one| one.first);
-        self.namesakes = found;
-    }
-
-    /// The Node of no Machine's that has the name of a request under one of these names, whole or its first part: a
-    /// kubelet's own name is the one in its request.
+    /// The Node of no Machine's that has the name of a request under one of these names: a kubelet's own name is the one
+    /// in its request.
     pub(super) fn node_by_requests(&self, aliases: &Aliases) -> Option<&'a Node> {
-        let names = aliases.names.iter();
-        let requests = names.flat_map(|name| self.links.first_requests(name));
-        let own = requests.filter(|one| {
-            let is_since = one.is_approved && !aliases.is_before(one.metadata.created);
-            is_since && !is_of_another_domain(&aliases.names, &one.node)
-        });
+        let own = requests_by(&self.links, &aliases.names);
+        let own = own.filter(|one| one.is_approved && !aliases.is_before(one.metadata.created));
         let mut nodes = own.filter_map(|one| self.links.node(&one.node));
-        nodes.find(|node| {
-            let is_free = node.machine.is_none() && self.links.machine_of(node).is_none();
-            is_free && !aliases.is_before(node.metadata.created)
-        })
+        nodes
+            .find(|node| is_nobodys(&self.links, node) && !aliases.is_before(node.metadata.created))
+    }
+
+    /// The requests for a node's certificates, the oldest first.
+    pub(super) fn requests_of(&self, node: &str) -> &[&'a CertificateRequest] {
+        let all = self.links.requests.get(&*normal(node));
+        all.map_or(&[], Vec::as_slice)
+    }
+
+    /// Those for the certificate that a Node serves with, which a Node alone asks for.
+    pub(super) fn serving_requests(
+        &self,
+        node: &str,
+    ) -> impl DoubleEndedIterator<Item = &'a CertificateRequest> {
+        let all = self.requests_of(node).iter().copied();
+        all.filter(|one| !one.is_client)
     }
 
     /// The pending requests of kubelets under the name of a Node that is there, the oldest first.
     pub(super) fn kubelet_requests(&self, node: &str) -> Vec<&'a CertificateRequest> {
-        let there = self.links.nodes.get(node);
-        let all = self.links.requests.get(node).into_iter().flatten().copied();
-        let asks =
-            |request: &&CertificateRequest| there.is_some_and(|there| asks_beside(there, request));
-        all.filter(asks).collect()
+        kubelet_requests(&self.links, &normal(node))
     }
 
     /// The Events about a Machine, and about its infrastructure object, the oldest first.
@@ -295,6 +151,137 @@ impl<'a> Index<'a> {
         let all = self.events.get(&(kind, namespace, name));
         all.cloned().unwrap_or_default()
     }
+}
+
+/// Tells if no Machine stands for a Node.
+pub(super) fn is_nobodys(links: &Links<'_>, node: &Node) -> bool {
+    node.machine.is_none() && links.machine_of(node).is_none()
+}
+
+fn is_of_two_clusters(facts: &Cluster, links: &Links<'_>) -> bool {
+    let own = facts.all_machines().filter(|one| !facts.is_elsewhere(one));
+    let mut named = own.filter_map(|machine| machine.node.as_deref());
+    let is_several = named.clone().nth(1).is_some();
+    is_several && !named.any(|name| links.node(name).is_some())
+}
+
+/// The requests for a first certificate under one of these names, whole or its first part.
+pub(super) fn requests_by<'a>(
+    links: &Links<'a>,
+    names: &BTreeSet<String>,
+) -> impl Iterator<Item = &'a CertificateRequest> {
+    let all = names.iter().flat_map(|name| links.first_requests(name));
+    all.filter(|one| !is_of_another_domain(names, &one.node))
+}
+
+/// Requests of unknown clients: from an address that no Machine, host, agent or Node has, or that a Node has which had
+/// joined before. Also whether all are.
+fn strange_askers(facts: &Cluster) -> (Vec<StrangeAsker>, bool) {
+    let known = addresses(facts);
+    let masters = facts.all_nodes().filter(|node| node.is_control_plane);
+    let masters: BTreeSet<IpAddr> = masters.flat_map(|node| node.addresses.clone()).collect();
+    let mut joined: BTreeMap<IpAddr, Option<Moment>> = BTreeMap::new();
+    for node in facts.all_nodes() {
+        for ip in &node.addresses {
+            let last = joined.entry(*ip).or_default();
+            *last = node.metadata.created.max(*last);
+        }
+    }
+    let waiting = facts.all_machines().filter(|one| one.node.is_none());
+    for ip in waiting.flat_map(Machine::ips) {
+        joined.remove(&ip);
+    }
+    let asked = facts.logs.peers.iter().filter(|(_, peer)| peer.count > 0);
+    let is_known = |address: &IpAddr| known.contains(address);
+    let mut strange = Vec::new();
+    for (address, peer) in asked.clone() {
+        let joined = joined.get(address).copied().flatten();
+        let after = joined.map(|joined| joined.plus(CLOCKS));
+        let is_strange = |request: &&Request| {
+            let is_later = after.is_some_and(|after| request.at > after);
+            request.is_ignition && (!is_known(address) || is_later)
+        };
+        let all = peer.requests.iter().filter(is_strange);
+        let last: BTreeMap<usize, Moment> = all.map(|one| (one.pool, one.at)).collect();
+        strange.extend(last.into_iter().map(|(pool, last)| StrangeAsker {
+            address: *address,
+            pool,
+            last,
+            is_control_plane: masters.contains(address),
+            has_joined: is_known(address),
+        }));
+    }
+    // A bootstrap machine's server is asked past the load balancer of the cluster's.
+    let is_refused_there =
+        |one: &Request| matches!(one.outcome, Outcome::Failed(FailureKind::Bootstrap, _));
+    let mut asked = asked.filter(|(_, peer)| {
+        let mut own = peer.requests.iter().filter(|one| one.is_ignition);
+        own.any(|one| !is_refused_there(one))
+    });
+    let is_any = asked.clone().next().is_some();
+    let is_everybody = is_any && !asked.any(|(address, _)| is_known(address));
+    (strange, is_everybody)
+}
+
+/// The requests for a first certificate that are nobody's, and how many wait without one.
+fn strangers<'a>(facts: &'a Cluster, links: &Links<'a>) -> (Vec<Stranger<'a>>, usize) {
+    let strange = |(node, all): (&&'a str, &Vec<&'a CertificateRequest>)| {
+        let own = all.iter().copied();
+        let mut own = own.filter(|request| request.is_first && request.denied.is_none());
+        let first = own.next().filter(|_| !links.nodes.contains_key(*node))?;
+        let last = own.next_back().unwrap_or(first);
+        let first = first.metadata.created;
+        Some((*node, Stranger { first, last }))
+    };
+    let mut left: BTreeMap<&str, Stranger<'_>> =
+        links.requests.iter().filter_map(strange).collect();
+    let mut unnamed = 0;
+    let mut meet = |names: &mut dyn Iterator<Item = String>, waits: bool| {
+        // Nobody's name is no machine's.
+        let names = names.filter(|name| !is_localhost(name)).collect();
+        let mut own = requests_by(links, &names).peekable();
+        unnamed += usize::from(waits && own.peek().is_none());
+        for request in own {
+            left.remove(&*request.node);
+        }
+    };
+    for machine in facts.all_machines() {
+        let host = links.host_of(machine).into_iter().flat_map(Host::names);
+        let is_up = machine.provider_id.is_some() || !machine.addresses.is_empty();
+        let is_over = machine.node.is_some() || machine.is_deleting || machine.is_failed();
+        meet(&mut machine.names().chain(host), is_up && !is_over);
+    }
+    for host in facts.hosts.iter().filter(|host| host.consumer.is_none()) {
+        let is_here = host.names().any(|name| links.nodes.contains_key(&name));
+        let waits = host.is_wanted && !host.is_external && !is_here;
+        meet(&mut host.names(), waits);
+    }
+    for agent in &facts.agents {
+        meet(&mut agent.names(), agent.is_bound && !agent.is_over());
+    }
+    let mut all: Vec<Stranger<'_>> = left.into_values().collect();
+    all.sort_by_key(|stranger| stranger.first);
+    (all, unnamed)
+}
+
+/// The pending requests of kubelets under the names of Nodes that are there.
+fn namesakes<'a>(links: &Links<'a>) -> Vec<Stranger<'a>> {
+    let asking = links.nodes.keys().filter_map(|name| {
+        let own = kubelet_requests(links, name);
+        let (first, last) = (own.first()?.metadata.created, *own.last()?);
+        Some(Stranger { first, last })
+    });
+    let mut found: Vec<Stranger<'_>> = asking.collect();
+    found.sort_by_key(|one| one.first);
+    found
+}
+
+fn kubelet_requests<'a>(links: &Links<'a>, node: &str) -> Vec<&'a CertificateRequest> {
+    let Some(there) = links.nodes.get(node) else {
+        return Vec::new();
+    };
+    let all = links.requests.get(node).into_iter().flatten().copied();
+    all.filter(|request| asks_beside(there, request)).collect()
 }
 
 /// Tells if a request waits that the kubelet of a silent Node made, or another machine under the name of a
@@ -336,9 +323,7 @@ fn failed_node(event: &Event) -> Option<String> {
 
 /// The addresses that several Machines without a Node have.
 fn shared_addresses(facts: &Cluster) -> BTreeMap<IpAddr, Vec<&Machine>> {
-    let waiting = facts
-        .all_machines()
-        .filter(|machine| machine.node.is_none());
+    let waiting = facts.all_machines().filter(|one| one.node.is_none());
     // A machine may have an address twice, and its copy in the other API has it, too.
     let own = waiting.flat_map(|machine| {
         let ips: BTreeSet<IpAddr> = machine.ips().collect();

@@ -1,18 +1,17 @@
 //! Machines without an instance (pure).
 
 use super::case::{Case, Subject};
-use super::cause::Cause;
-use super::failures::{Failure, FailureKind, OTHER};
+use super::cause::INSTANCE_UNKNOWN;
+use super::failures::{Failure, FailureKind, help};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
-use super::instance_state::is_off_state;
+use super::instance_state::off_state;
 use super::moment::span;
 use super::request_step::Asked;
-use super::rows::{row, when};
+use super::rows::row;
 use super::why_not_made::{By, error, error_field};
 use skewguard_cluster::kinds::groups::{KARPENTER, MACHINE_API};
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::{Condition, condition};
+use skewguard_cluster::kinds::{Condition, Machine, condition};
 use skewguard_core::platform::Platform;
 
 impl Case<'_> {
@@ -22,11 +21,7 @@ impl Case<'_> {
             Subject::Machine(machine) => self.machine_instance(machine),
             Subject::Host(host) => self.host_instance(host),
             Subject::Agent(agent) => self.agent_instance(agent),
-            Subject::Request(_)
-            | Subject::Set(..)
-            | Subject::NodePool(_)
-            | Subject::HostedCluster(_)
-            | Subject::Node(_) => Ok(String::new()),
+            _ => Ok(String::new()),
         }
     }
 
@@ -56,39 +51,26 @@ impl Case<'_> {
                 None => self.not_made(machine),
             };
         }
-        let state = machine.instance_state.as_deref();
-        if let Some(state) = state.filter(|state| is_off_state(state)) {
+        if let Some(state) = off_state(machine) {
             return Err(self.off(machine, state));
         }
-        let name = machine.instance.as_deref();
-        let name = name.or(machine.provider_id.as_deref());
-        Ok(of_host.unwrap_or_else(|| name.unwrap_or("there").to_owned()))
+        let name = machine.instance.clone().or(machine.provider_id.clone());
+        Ok(of_host.or(name).unwrap_or_else(|| "there".to_owned()))
     }
 
     /// A Machine in the phase `Failed`, which is final. It says so itself, whatever its Node does.
     fn failed(&mut self, machine: &Machine) -> Finding {
-        let own = error(machine);
-        let source = self.field(
-            own.as_ref()
-                .map_or("status.phase", |_| error_field(machine)),
-        );
-        let (text, by) = match own {
-            Some(text) => {
-                self.see(source.clone(), machine.since, &text);
-                let more = self.infrastructure_says_more(machine, &text);
-                (format!("{}{more}", text.trim_end_matches('.')), By::Object)
-            }
-            None => self.why_not_made(machine),
-        };
-        let says = match text.as_str() {
-            "" => String::new(),
-            text => sentence(text),
-        };
-        let state = machine.instance_state.as_deref();
-        let state = state
-            .filter(|state| is_off_state(state))
-            .unwrap_or_default();
-        if !state.is_empty() {
+        let (mut text, by) = self.why_not_made(machine);
+        let mut source = "status.phase";
+        if error(machine).is_some() {
+            source = error_field(machine);
+            let more = self.infrastructure_says_more(machine, &text);
+            text = text.trim_end_matches('.').to_owned() + &more;
+        }
+        let source = self.field(source);
+        let says = (!text.is_empty()).then(|| sentence(&text));
+        let state = off_state(machine);
+        if let Some(state) = state {
             let source = self.field("the instance's state");
             self.see(source, None, format!("instance state {state}"));
         }
@@ -96,10 +78,9 @@ impl Case<'_> {
             self.see_node(node);
         }
         let ready = self.node.and_then(|node| node.ready.as_ref());
-        let runs = ready.is_some_and(|ready| ready.is_true());
-        let node = self.node.map_or("", |node| &*node.metadata.name);
+        let node = self.node.map(|node| &node.metadata.name);
         let is = match ready {
-            Some(_) if runs => ", and Ready.".to_owned(),
+            Some(ready) if ready.is_true() => ", and Ready.".to_owned(),
             Some(ready) => format!(" and not Ready: {}", sentence(&ready.says())),
             None => ".".to_owned(),
         };
@@ -118,38 +99,34 @@ impl Case<'_> {
         // It had joined, and whether its Node is Ready was not read.
         let ready = self.node.and_then(|node| node.ready.as_ref());
         let is_unread = ready.is_none() && (self.node.is_some() || !self.index.ground.has_nodes);
+        let replace = self.replace(machine);
         let finding = match machine.node.as_deref().filter(|_| is_unread) {
             _ if ready.is_some_and(|ready| ready.is_true()) => {
                 self.with(finding, row!(FailedAndRuns))
             }
             Some(node) => self.with(finding, row!(FailedAndPerhapsRuns node)),
-            None if text.is_empty() => {
-                let (cloud, replace) = (when(!self.has_host()), self.replace(machine));
-                self.with(finding, row!(FailedSilently cloud, replace))
-            }
+            None if text.is_empty() => self.with(
+                finding,
+                row!(FailedSilently cloud = !self.has_host(), replace),
+            ),
             None => {
                 let failure = Failure::of(machine, text);
-                let help = failure.map_or(OTHER, |failure| &failure.next);
-                let row = row!(FailedForGood help, replace = self.replace(machine));
-                let finding = self.with(finding, row);
+                let finding = self.with(finding, row!(FailedForGood help = help(failure), replace));
                 self.beside_unknown(machine, failure, finding)
             }
         };
-        let mut owners = machine.owners.iter();
-        match owners.any(|(kind, _)| kind == "ControlPlaneMachineSet") {
-            true => self.with(finding, row!(ControlPlaneSet)),
-            false => finding,
-        }
+        let is_of_set = machine.is_owned_by("ControlPlaneMachineSet", None);
+        self.with_all(finding, is_of_set.then(|| row!(ControlPlaneSet)))
     }
 
     /// A Windows Machine, which asks for no config of the cluster's.
     pub(super) fn windows(&mut self) -> Finding {
-        let missing = when(self.missing_addresses().is_some());
+        let missing = self.missing_addresses().is_some();
         let request = self.own_requests().pop().filter(|last| last.is_pending());
         if let Some(last) = request {
             self.see_csr(last, "pending");
         }
-        let request = request.map_or("", |last| &*last.metadata.name);
+        let request = request.map(|last| &last.metadata.name);
         self.tell(row!(WindowsMachine missing, request))
     }
 
@@ -158,11 +135,7 @@ impl Case<'_> {
         let authority = machine.authority.as_deref().unwrap_or_default();
         if !machine.is_of_cluster_api() && authority == "ClusterAPI" {
             let kept = condition(&machine.conditions, "Synchronized");
-            let kept = kept.filter(|kept| kept.status == "False");
-            let kept = kept.map_or(String::new(), |kept| {
-                self.see_condition(kept);
-                sentence(&kept.says())
-            });
+            let kept = self.said(kept.filter(|kept| kept.status == "False"));
             return Some(self.tell(row!(OtherCopyCounts kept)));
         }
         let paused = condition(&machine.conditions, "Paused").filter(|paused| paused.is_true());
@@ -202,38 +175,28 @@ impl Case<'_> {
             self.see_condition(exists);
             return self.not_known(machine, &exists.says(), "condition InstanceExists");
         }
-        let (why, by) = match error(machine) {
-            Some(text) => {
-                self.see(self.field(error_field(machine)), machine.since, &text);
-                (text, By::Object)
-            }
-            None => self.why_not_made(machine),
-        };
-        let age = self.age().map_or(String::new(), span);
+        let (why, by) = self.why_not_made(machine);
+        let age = self.age().map(span);
         if by == By::State {
-            if let Some(finding) = self.of_hosted_cloud() {
+            let known = self.of_hosted_cloud();
+            if let Some(finding) = known.or_else(|| self.of_host_error(age.as_deref())) {
                 return Err(finding);
             }
-            if let Some(finding) = self.of_host_error(&age) {
-                return Err(finding);
-            }
-            let says = sentence(&why);
-            let finding = match &*why {
-                "" => self.tell(row!(InstanceNotMadeSilently age)),
-                _ => self.tell(row!(InstanceNotMadeByState age, says)),
-            };
+            let finding = self.tell(match &*why {
+                "" => row!(InstanceNotMadeSilently age),
+                why => row!(InstanceNotMadeByState age, says = sentence(why)),
+            });
             return Err(self.ask_controller(machine, finding));
         }
         let failure = Failure::of(machine, &why);
         if by == By::Object && Failure::is_of_cloud(machine, &why) {
             return self.not_known(machine, &why, "its conditions");
         }
-        let hosts = match failure.map(|failure| failure.cause) {
-            Some(FailureKind::HostMissing) => self.free_hosts(machine) + &self.free_agents(),
-            _ => String::new(),
-        };
-        let is_broken = failure.is_some_and(Failure::is_of_instance);
-        let row = row!(InstanceNotMade runs = when(is_broken), age, says = sentence(&why), hosts, help = failure.map_or(OTHER, |failure| &failure.next), then = self.then(machine, failure));
+        let is_missing = failure.is_some_and(|one| one.cause == FailureKind::HostMissing);
+        let hosts = is_missing.then(|| self.free_hosts(machine) + &self.free_agents());
+        let runs = failure.is_some_and(Failure::is_of_instance);
+        let (help, then) = (help(failure), self.then(machine, failure));
+        let row = row!(InstanceNotMade runs, age, says = sentence(&why), hosts, help, then);
         let finding = self.tell(row).because(failure).sure(self, self.object());
         let finding = self.beside_unknown(machine, failure, finding);
         Err(self.told_by(by == By::Event, finding))
@@ -246,26 +209,21 @@ impl Case<'_> {
         failure: Option<&Failure>,
         finding: Finding,
     ) -> Finding {
-        match failure {
-            None => {
-                let api = when(machine.is_of_cluster_api());
-                self.with(finding, row!(LogIfNothingNamed api))
-            }
-            Some(_) => finding,
-        }
+        let api = machine.is_of_cluster_api();
+        let row = failure.is_none().then(|| row!(LogIfNothingNamed api));
+        self.with_all(finding, row)
     }
 
     /// The step after its failure is mended, for a Machine whose instance was not made.
     fn then(&self, machine: &Machine, failure: Option<&Failure>) -> String {
         let is_over = failure.is_none_or(|failure| failure.cause != FailureKind::Passes);
+        let replace = self.replace(machine);
         if let Some(task) = machine.task.as_ref().filter(|_| is_over) {
             return format!(
-                "Then {}: its controller makes no other try while status.providerStatus.taskRef names {task}",
-                self.replace(machine)
+                "Then {replace}: its controller makes no other try while status.providerStatus.taskRef names {task}"
             );
         }
         if failure.is_some_and(|failure| failure.over) {
-            let replace = self.replace(machine);
             return format!("Then {replace}: no other try is made by itself");
         }
         let is_of_set = failure.is_some_and(Failure::is_of_spec);
@@ -287,14 +245,12 @@ impl Case<'_> {
     /// its config.
     fn not_known(&mut self, machine: &Machine, why: &str, field: &str) -> Result<String, Finding> {
         if let Asked::Seen(seen) = self.asked() {
-            return Ok(format!(
-                "there, as its request at {} says",
-                seen.last.at.clock()
-            ));
+            let at = seen.last.at.clock();
+            return Ok(format!("there, as its request at {at} says"));
         }
         let failure = Failure::of(machine, why);
         self.see_hosted_cluster();
-        let help = failure.map_or("", |failure| &failure.next);
+        let help = failure.map(|failure| &failure.next);
         let finding = self.tell(row!(InstanceUnknown says = sentence(why), help));
         let source = self.field(field);
         Err(finding.because(failure).sure(self, source))
@@ -302,46 +258,36 @@ impl Case<'_> {
 
     /// Adds that the cloud cannot be asked by now, of a Machine whose instance is known otherwise.
     pub(super) fn beside_silent_cloud(&mut self, finding: Finding) -> Finding {
-        let machine = self
-            .machine
-            .filter(|_| finding.cause != Cause::InstanceUnknown);
+        let machine = self.machine.filter(|_| finding.cause != INSTANCE_UNKNOWN);
         let exists = machine.and_then(|one| condition(&one.conditions, "InstanceExists"));
-        let Some((machine, exists)) = machine.zip(exists.filter(|one| one.status == "Unknown"))
-        else {
-            return finding;
-        };
-        self.see_condition(exists);
-        let failure = Failure::of(machine, &exists.says());
-        let (says, help) = (
-            sentence(&exists.says()),
-            failure.map_or("", |one| &one.next),
-        );
-        self.with(finding, row!(CloudSilent says, help))
+        let exists = exists.filter(|one| one.status == "Unknown");
+        let row = machine.zip(exists).map(|(machine, exists)| {
+            let help = Failure::of(machine, &exists.says()).map(|failure| &failure.next);
+            row!(CloudSilent says = self.said(Some(exists)), help)
+        });
+        self.with_all(finding, row)
     }
 
     /// Adds who knows why an instance is not made, where nothing that was read says it.
     fn ask_controller(&mut self, machine: &Machine, finding: Finding) -> Finding {
         self.unread(&[Counter::Host]);
         if machine.is_of_cluster_api() {
-            let infrastructure = match self.facts.has_infrastructure_of(machine) {
-                true => "",
-                false => "its infrastructure object, ",
-            };
-            let cluster = match self.facts.is_cluster_paused(machine) {
-                Some(_) => "",
-                None => "its Cluster, and ",
-            };
+            let infrastructure = self.facts.has_infrastructure_of(machine);
+            let infrastructure = (!infrastructure).then_some("its infrastructure object, ");
+            let cluster = self.facts.is_cluster_paused(machine);
+            let cluster = cluster.is_none().then_some("its Cluster, and ");
             let mut conditions = machine.conditions.iter();
             let waits = conditions.any(|one| WAITS.contains(&&*one.reason))
                 && machine.source.bootstrap.is_none();
             if waits {
                 self.see(self.field("spec.bootstrap.dataSecretName"), None, "none");
             }
-            let row = row!(LogOfClusterApi infrastructure, cluster, waits = when(waits));
-            return self.with(finding, row);
+            return self.with(
+                finding,
+                row!(LogOfClusterApi infrastructure, cluster, waits),
+            );
         }
-        let cloud = when(!self.has_host());
-        self.with(finding, row!(LogOfMachineApi cloud))
+        self.with(finding, row!(LogOfMachineApi cloud = !self.has_host()))
     }
 }
 

@@ -4,18 +4,11 @@ use super::bare_metal::names;
 use super::case::Case;
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
-use super::moment::Moment;
-use super::rows::{row, when};
+use super::rows::row;
 use super::way::{At, Stage};
 use skewguard_cluster::kinds::groups::{CLUSTER_API, KARPENTER, MACHINE_API};
-use skewguard_cluster::kinds::host::Host;
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::Condition;
-use skewguard_cluster::kinds::names::normal;
-use skewguard_cluster::kinds::node::Node;
-use skewguard_cluster::kinds::request::CertificateRequest;
+use skewguard_cluster::kinds::{CertificateRequest, Condition, Machine, Node};
 use skewguard_cluster::names::count;
-use std::net::IpAddr;
 
 impl<'a> Case<'a> {
     /// Its Node, where it is there: joined, or what is wrong with it.
@@ -24,10 +17,9 @@ impl<'a> Case<'a> {
         let own = &node.metadata.name;
         let source = format!("Node {own}");
         self.see_node(node);
-        let which = if self.name == own {
-            "its Node".to_owned()
-        } else {
-            format!("its Node {own}")
+        let which = match self.name == own {
+            true => "its Node".to_owned(),
+            false => format!("its Node {own}"),
         };
         let serving = self.serving_requests(node);
         let names_it =
@@ -42,28 +34,27 @@ impl<'a> Case<'a> {
             true => "has joined",
             false => "may have joined",
         };
-        let which = [joined, &*which];
+        let joined = joined.to_owned();
+        self.holes.extend([("joined", joined), ("which", which)]);
         let again = self.asks_again(node);
         let is_own = is_its && again.is_none_or(|request| !request.is_first);
-        let not_ready = node.ready.as_ref().filter(|ready| !ready.is_true());
-        let (finding, proof) = match not_ready {
+        let (finding, proof) = match node.not_ready() {
             Some(ready) => {
-                let finding = self.not_ready(node, ready, which);
+                let finding = self.not_ready(node, ready);
                 (finding, format!("{source}, condition Ready"))
             }
-            None if node.is_uninitialized() => (self.not_initialized(node, which), source),
-            None if !is_linked => (self.not_linked(node, which), source),
-            None => (self.joined(node, which, serving), source),
+            None if node.is_uninitialized() => (self.not_initialized(node), source),
+            None if !is_linked => (self.not_linked(node), source),
+            None => (self.joined(node, serving.len()), source),
         };
         let is_read = finding.stage != Stage::Joined || node.ready.is_some();
-        let finding = if is_own && is_read {
-            finding.sure(self, proof)
-        } else {
-            finding
+        let finding = match is_own && is_read {
+            true => finding.sure(self, proof),
+            false => finding,
         };
-        Some(match serving {
-            0 => finding,
-            serving => self.with_serving(own, finding, serving),
+        Some(match serving.is_empty() {
+            true => finding,
+            false => self.with_serving(finding, &serving),
         })
     }
 
@@ -71,31 +62,25 @@ impl<'a> Case<'a> {
     pub(super) fn reach_node(&mut self) {
         let named = self.machine.and_then(|machine| machine.node.as_ref());
         let own = self.node.filter(|node| named == Some(&node.metadata.name));
-        if let Some(Node {
-            metadata, ready, ..
-        }) = own
-        {
-            let is_ready = ready.as_ref().is_none_or(|ready| ready.is_true());
-            let state = if is_ready { "" } else { ", not Ready" };
-            self.reach(At::Node, format!("{}{state}", metadata.name));
+        if let Some(node) = own {
+            let state = node.not_ready().map_or("", |_| ", not Ready");
+            self.reach(At::Node, format!("{}{state}", node.metadata.name));
         }
     }
 
     /// Adds the requests for the certificate that its Node serves with.
-    fn with_serving(&mut self, own: &str, finding: Finding, serving: usize) -> Finding {
-        let why = self.serving_refusal(own).unwrap_or_default();
-        let finding = self.with(finding, row!(ServingRequests serving, why));
+    fn with_serving(&mut self, finding: Finding, serving: &[&CertificateRequest]) -> Finding {
+        let mut last = serving.iter().rev();
+        let why = last.find_map(|one| self.approver_said(one));
+        let finding = self.with(finding, row!(ServingRequests serving = serving.len(), why));
         if finding.stage != Stage::Joined {
             return finding;
         }
-        match self.missing_addresses() {
-            None => finding,
-            Some(None) => self.with(finding, row!(AddressesNotWritten)),
-            Some(Some(host)) => {
-                let [_, space, of] = names(host);
-                self.with(finding, row!(NeverInspected space, of))
-            }
-        }
+        let row = self.missing_addresses().map(|host| match host {
+            None => row!(AddressesNotWritten),
+            Some([_, space, of]) => row!(NeverInspected space, of),
+        });
+        self.with_all(finding, row)
     }
 
     pub(super) fn see_node(&mut self, node: &Node) {
@@ -111,31 +96,14 @@ impl<'a> Case<'a> {
         self.see_daemon(node);
     }
 
-    /// The approver's word against the last request for the certificate that a Node serves with.
-    fn serving_refusal(&mut self, node: &str) -> Option<String> {
-        let all = self.index.links.requests.get(&*node.to_ascii_lowercase())?;
-        let mut serving = all
-            .iter()
-            .rev()
-            .filter(|one| !one.is_client && one.is_pending());
-        serving.find_map(|one| self.approver_said(one))
-    }
-
     /// Tells if more than its address says that a Node is this one's.
     fn is_surely(&mut self, node: &Node) -> bool {
         let own = &node.metadata.name;
-        let id = self
-            .machine
-            .and_then(|machine| machine.provider_id.as_ref());
+        let id = self.provider_id();
         let is_provided = id.is_some() && id == node.provider_id.as_ref();
-        let addresses = &self.aliases.addresses;
-        let has_other = |ip: &IpAddr| !addresses.contains(ip);
-        // The first part of a name may be another machine's.
-        let is_elsewhere = !addresses.is_empty()
-            && !node.addresses.is_empty()
-            && node.addresses.iter().all(has_other);
         let is_named = self.aliases.names.contains(&own.to_ascii_lowercase());
-        let is_own = is_provided || is_named && !is_elsewhere;
+        // The first part of a name may be another machine's.
+        let is_own = is_provided || is_named && !self.is_elsewhere(node);
         if !is_own {
             self.unseen(format!(
                 "whether Node {own} is this machine: its name and its address are not both the machine's"
@@ -144,21 +112,28 @@ impl<'a> Case<'a> {
         is_own
     }
 
+    fn provider_id(&self) -> Option<&'a String> {
+        self.machine?.provider_id.as_ref()
+    }
+
+    /// Tells if a Node has addresses that are not its own, and no other.
+    pub(super) fn is_elsewhere(&self, node: &Node) -> bool {
+        let (own, others) = (&self.aliases.addresses, &node.addresses);
+        !own.is_empty() && !others.is_empty() && !others.iter().any(|ip| own.contains(ip))
+    }
+
     /// Requests for the certificate that its Node serves with, which wait.
-    fn serving_requests(&mut self, node: &Node) -> usize {
+    fn serving_requests(&mut self, node: &Node) -> Vec<&'a CertificateRequest> {
         let own = &node.metadata.name;
-        let requests = self.index.links.requests.get(&*own.to_ascii_lowercase());
-        let requests = requests.into_iter().flatten().copied();
-        let waiting: Vec<_> = requests
-            .filter(|request| !request.is_client && request.is_pending())
-            .collect();
+        let requests = self.index.serving_requests(own);
+        let waiting: Vec<_> = requests.filter(|request| request.is_pending()).collect();
         for request in waiting.iter().take(10) {
             let text = format!("for serving, of node {own}, pending");
             self.see_csr(request, text);
             self.approver_said(request);
         }
         self.see_more("such CertificateSigningRequests", waiting.len(), 10);
-        waiting.len()
+        waiting
     }
 
     /// A Machine that is being deleted: it waits for no Node, and one that it has goes with it.
@@ -170,11 +145,11 @@ impl<'a> Case<'a> {
         };
         let source = self.field("metadata.deletionTimestamp");
         self.see(&source, None, "set");
-        let node = self.node.map_or("", |node| &*node.metadata.name);
         if let Some(node) = self.node {
             self.see_node(node);
             self.reach_node();
         }
+        let node = self.node.map(|node| &node.metadata.name);
         let keeps = |one: &&Condition| {
             let is_bad = matches!(
                 (&*one.kind, &*one.status),
@@ -182,30 +157,23 @@ impl<'a> Case<'a> {
             );
             is_bad && !one.message.is_empty()
         };
-        let kept = machine.conditions.iter().find(keeps);
-        let says = kept.map_or(String::new(), |kept| {
-            self.see_condition(kept);
-            sentence(&kept.says())
-        });
+        let says = self.said(machine.conditions.iter().find(keeps));
         let finding = self.tell(row!(BeingDeleted node, says, kind, group = machine.group));
         Some(finding.sure(self, source))
     }
 
-    fn joined(&mut self, node: &Node, [joined, which]: [&str; 2], serving: usize) -> Finding {
+    fn joined(&mut self, node: &Node, serving: usize) -> Finding {
         let are = if serving == 1 { "is" } else { "are" };
-        let count = match serving {
-            0 => String::new(),
-            serving => count(serving, "request"),
-        };
-        let (ready, node) = (when(node.ready.is_some()), &node.metadata.name);
-        self.tell(row!(Joined node, joined, which, ready, count, are))
+        let count = (serving > 0).then(|| count(serving, "request"));
+        let (ready, node) = (node.ready.is_some(), &node.metadata.name);
+        self.tell(row!(Joined node, ready, count, are))
     }
 
     /// A Node that its Machine still names, and that is gone: the Machine keeps the reference.
     pub(super) fn of_gone_node(&mut self) -> Option<Finding> {
         let machine = self.machine?;
         let node = machine.node.as_ref()?;
-        if !self.index.ground.has_nodes || self.index.is_elsewhere(machine) {
+        if !self.index.ground.has_nodes || self.facts.is_elsewhere(machine) {
             return None;
         }
         let source = self.field("status.nodeRef");
@@ -244,11 +212,11 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn not_ready(&mut self, node: &Node, ready: &Condition, [joined, which]: [&str; 2]) -> Finding {
+    fn not_ready(&mut self, node: &Node, ready: &Condition) -> Finding {
         let since = self.span_since(ready.since());
         let own = &node.metadata.name;
         let says = sentence(&ready.says());
-        let mut finding = self.tell(row!(NodeNotReady node = own, joined, which, since, says));
+        let mut finding = self.tell(row!(NodeNotReady node = own, since, says));
         if let Some((state, reason)) = &node.daemon
             && state == "Degraded"
         {
@@ -256,8 +224,10 @@ impl<'a> Case<'a> {
         }
         for lack in &node.lacks {
             self.see_condition_of(&format!("Node {own}"), lack);
-            let since = lack.since().map_or(String::new(), Moment::text);
-            finding = self.with(finding, row!(NodeLacks kind = lack.kind, since));
+            finding = self.with(
+                finding,
+                row!(NodeLacks kind = lack.kind, since = lack.since()),
+            );
         }
         let pods = self.facts.failing_pods.iter();
         let pods: Vec<_> = pods.filter(|((node, _), _)| node == own).collect();
@@ -265,7 +235,7 @@ impl<'a> Case<'a> {
         for ((_, pod), why) in pods.into_iter().take(3) {
             self.see(format!("Pod {pod}"), None, why);
             let (space, pod) = pod.split_once('/').unwrap_or(("default", pod));
-            let ran = when(matches!(&**why, "CrashLoopBackOff" | "Error"));
+            let ran = matches!(&**why, "CrashLoopBackOff" | "Error");
             finding = self.with(finding, row!(PodFails space, pod, why, ran));
         }
         self.see_more("such Pods", all, 3);
@@ -276,7 +246,7 @@ impl<'a> Case<'a> {
     /// The last request by which the kubelet of a silent Node asks for a certificate again.
     fn asks_again(&self, node: &Node) -> Option<&'a CertificateRequest> {
         let is_silent = node.ready.as_ref()?.status == "Unknown";
-        let own = self.index.kubelet_requests(&normal(&node.metadata.name));
+        let own = self.index.kubelet_requests(&node.metadata.name);
         own.last().copied().filter(|_| is_silent)
     }
 
@@ -297,15 +267,13 @@ impl<'a> Case<'a> {
             return finding;
         };
         let own = self.index.kubelet_requests(&last.node);
-        let by = if last.is_first {
-            "the bootstrapper"
-        } else {
-            "the node itself"
+        let by = match last.is_first {
+            true => "the bootstrapper",
+            false => "the node itself",
         };
         let text = format!("of node {}, by {by}, pending", last.node);
         self.see_csr(last, text);
-        let why = self.approver_said(last);
-        let why = why.map_or(String::new(), |why| sentence(&why));
+        let why = self.approver_said(last).map(|why| sentence(&why));
         let waits = self.pending(last, &own);
         if last.is_first {
             let finding = self.with(finding, row!(AsksAgain waits, why));
@@ -317,18 +285,17 @@ impl<'a> Case<'a> {
     }
 
     /// A Node that its cloud controller manager has not looked at: it keeps the taint, and no pod runs on it.
-    fn not_initialized(&mut self, node: &Node, [joined, which]: [&str; 2]) -> Finding {
-        let lacks = when(node.provider_id.is_none());
-        let node = &node.metadata.name;
-        match self.facts.platform == "External" {
-            true => self.tell(row!(NodeNotInitializedOfExternal node, joined, which, lacks)),
-            false => self.tell(row!(NodeNotInitialized node, joined, which, lacks)),
-        }
+    fn not_initialized(&mut self, node: &Node) -> Finding {
+        let (lacks, node) = (node.provider_id.is_none(), &node.metadata.name);
+        self.tell(match self.facts.platform == "External" {
+            true => row!(NodeNotInitializedOfExternal node, lacks),
+            false => row!(NodeNotInitialized node, lacks),
+        })
     }
 
-    /// Tells if a Machine of the Machine API has no addresses, by which its Node and its requests are found, and its host
-    /// where that is why: it was never inspected.
-    pub(super) fn missing_addresses(&mut self) -> Option<Option<&'a Host>> {
+    /// Tells if a Machine of the Machine API has no addresses, by which its Node and its requests are found, and the names
+    /// of its host where that is why: it was never inspected.
+    pub(super) fn missing_addresses(&mut self) -> Option<Option<[String; 3]>> {
         let machine = self.machine?;
         if machine.group != MACHINE_API || !machine.addresses.is_empty() {
             return None;
@@ -338,28 +305,22 @@ impl<'a> Case<'a> {
         if let Some(host) = host {
             self.see_host(host, "status.hardware", None, "none");
         }
-        Some(host)
+        Some(host.map(names))
     }
 
-    fn not_linked(&mut self, node: &Node, [joined, which]: [&str; 2]) -> Finding {
-        let own = self
-            .machine
-            .and_then(|machine| machine.provider_id.as_ref());
-        let differ =
-            own.is_some() && node.provider_id.is_some() && own != node.provider_id.as_ref();
+    fn not_linked(&mut self, node: &Node) -> Finding {
+        let (own, of_node) = (self.provider_id(), node.provider_id.as_ref());
+        let differ = own.is_some() && of_node.is_some() && own != of_node;
         let name = &node.metadata.name;
-        match self.missing_addresses().filter(|_| !differ) {
-            None => {}
-            Some(None) => {
-                return self.tell(row!(NotLinkedWithoutAddresses node = name, joined, which));
-            }
-            Some(Some(host)) => {
-                let [host, space, of] = names(host);
-                return self
-                    .tell(row!(NotLinkedNotInspected node = name, joined, which, host, space, of));
-            }
+        if let Some(host) = self.missing_addresses().filter(|_| !differ) {
+            return self.tell(match host {
+                None => row!(NotLinkedWithoutAddresses node = name),
+                Some([host, space, of]) => {
+                    row!(NotLinkedNotInspected node = name, host, space, of)
+                }
+            });
         }
-        let why = match (own, &node.provider_id) {
+        let why = match (own, of_node) {
             (Some(own), Some(other)) if own != other => {
                 format!("the Machine's spec.providerID is {own}, the Node's {other}")
             }
@@ -372,14 +333,10 @@ impl<'a> Case<'a> {
             (Some(_), _) => "nothing that was read says why".to_owned(),
         };
         self.see(self.field("status.nodeRef"), None, format!("none; {why}"));
-        match self.machine.map(|machine| machine.group) {
-            Some(CLUSTER_API) => {
-                self.tell(row!(NodeNotLinkedOfClusterApi node = name, joined, which, why))
-            }
-            Some(KARPENTER) => {
-                self.tell(row!(NodeNotLinkedOfKarpenter node = name, joined, which, why))
-            }
-            _ => self.tell(row!(NodeNotLinked node = name, joined, which, why)),
-        }
+        self.tell(match self.machine.map(|machine| machine.group) {
+            Some(CLUSTER_API) => row!(NodeNotLinkedOfClusterApi node = name, why),
+            Some(KARPENTER) => row!(NodeNotLinkedOfKarpenter node = name, why),
+            _ => row!(NodeNotLinked node = name, why),
+        })
     }
 }

@@ -7,8 +7,7 @@ use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::moment::span;
 use super::rows::row;
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::{Condition, condition};
+use skewguard_cluster::kinds::{Condition, Machine, condition};
 use skewguard_core::platform::Platform;
 
 impl Case<'_> {
@@ -31,7 +30,7 @@ impl Case<'_> {
         let mut platforms = [Platform::Aws, Platform::Azure].into_iter();
         let of = |platform| Failure::of_platform(Some(platform), &launched.says());
         let failure = platforms.find_map(of);
-        let help = failure.map_or("", |failure| &failure.next);
+        let help = failure.map(|failure| &failure.next);
         let says = sentence(&launched.says());
         let finding = self
             .tell(row!(NodeClaimNotLaunched says, help))
@@ -42,18 +41,14 @@ impl Case<'_> {
     /// A NodeClaim whose instance is launched, and whose Node has not come.
     pub(super) fn unregistered(&mut self, claim: &Machine) -> Finding {
         let registered = condition(&claim.conditions, "Registered");
-        if let Some(registered) = registered {
-            self.see_condition(registered);
-        }
+        let says = self.said(registered);
         let made = claim.metadata.created.unwrap_or(self.now);
         if let Some(finding) = self.of_another_name(made) {
             return finding;
         }
-        let says = registered.filter(|registered| !registered.message.is_empty());
-        let says = says.map_or(String::new(), |says| sentence(&says.says()));
-        let age = self.age().map_or(String::new(), span);
+        let says = says.filter(|_| registered.is_some_and(|one| !one.message.is_empty()));
         self.unread(&[Counter::Requests, Counter::Nodes]);
-        self.tell(row!(NodeClaimNotRegistered age, says))
+        self.tell(row!(NodeClaimNotRegistered age = self.age().map(span), says))
     }
 }
 

@@ -1,35 +1,33 @@
 //! Certificate requests of machines that are no Nodes yet (pure): under the machine's own name, or
 //! under another that is nobody's.
 
-use super::bare_metal::names;
-use super::case::{Case, Subject};
+use super::case::{Case, Subject, joined};
 use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
-use super::index::internal_names;
-use super::moment::{Moment, span};
-use super::rows::{row, when};
+use super::index::{internal_names, requests_by};
+use super::moment::Moment;
+use super::rows::row;
 use super::taken_name::APPROVED_WITHIN;
 use super::way::At;
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
-use skewguard_cluster::kinds::node::Node;
-use skewguard_cluster::kinds::request::CertificateRequest;
+use skewguard_cluster::kinds::names::{is_localhost, normal};
+use skewguard_cluster::kinds::{CertificateRequest, Machine, Node};
 use skewguard_cluster::names::{count, first_of};
+use std::collections::BTreeMap;
 
 /// The number of requests that may wait beyond Machines or Nodes (cluster-machine-approver,
 /// `maxDiffBetweenPendingCSRsAndMachinesCount`).
 const MAX_MORE_PENDING: usize = 100;
 
-/// The reason that a request is left alone.
-enum Reason {
+/// What says why a request is left alone.
+#[derive(PartialEq)]
+enum By {
     /// The approver's own log, or its operator's condition.
-    Said(String),
+    Word,
     /// Its own log about all requests, which names none.
-    SaidOfAll(String),
-    /// Its rules, by the objects that were read.
-    ByRule(String),
-    Unknown,
+    WordOfAll,
+    /// Its rules, by the objects that were read, if any.
+    Rule,
 }
 
 impl<'a> Case<'a> {
@@ -53,36 +51,28 @@ impl<'a> Case<'a> {
                 None => self.index.links.first_requests(&request.node),
             };
         }
-        let names = &self.aliases.names;
-        let all = names
-            .iter()
-            .flat_map(|name| self.index.links.first_requests(name));
         let joined = self.joined_by();
         let is_later = |request: &&CertificateRequest| {
             let made = request.metadata.created;
-            let is_since = !self.is_before(made) && joined.is_none_or(|joined| made > Some(joined));
-            is_since && !is_of_another_domain(names, &request.node)
+            !self.is_before(made) && joined.is_none_or(|joined| made > Some(joined))
         };
-        let own = all.filter(is_later);
-        let mut own: Vec<&CertificateRequest> = own.collect();
-        own.sort_by_key(|request| (request.metadata.created, &request.metadata.name));
+        let all = requests_by(&self.index.links, &self.aliases.names).filter(is_later);
+        let age = |one: &'a CertificateRequest| (one.metadata.created, &one.metadata.name);
         // A full name is found by its first part, too.
-        own.dedup_by_key(|request| &request.metadata.name);
-        own
+        let own: BTreeMap<_, _> = all.map(|one| (age(one), one)).collect();
+        own.into_values().collect()
     }
 
     /// The moment by which it had joined, where its Machine names a Node: requests up to then are of that.
     fn joined_by(&self) -> Option<Moment> {
         let machine = self.machine?;
-        let node = normal(machine.node.as_deref()?);
-        let running = machine
-            .since
-            .filter(|_| machine.phase.as_deref() == Some("Running"));
-        let requests = self.index.links.requests.get(&*node).into_iter().flatten();
-        // A Node alone asks for a certificate to serve with.
-        let serving = requests.clone().filter(|request| !request.is_client);
+        let node = machine.node.as_deref()?;
+        let is_running = machine.phase.as_deref() == Some("Running");
+        let running = machine.since.filter(|_| is_running);
+        let serving = self.index.serving_requests(node);
         let serving = serving.filter_map(|request| request.metadata.created);
-        let signed = requests.filter(|request| request.is_first && request.is_signed);
+        let signed = self.index.requests_of(node).iter();
+        let signed = signed.filter(|request| request.is_first && request.is_signed);
         let first = signed.filter_map(|request| request.metadata.created).min();
         running.into_iter().chain(serving).chain(first).max()
     }
@@ -91,8 +81,8 @@ impl<'a> Case<'a> {
     /// than machines that wait without one.
     pub(super) fn of_another_name(&mut self, at: Moment) -> Option<Finding> {
         let strangers = self.index.strangers.iter();
-        let since = strangers.filter(|one| one.first >= Some(at));
-        let strangers: Vec<&CertificateRequest> = since.map(|one| one.last).collect();
+        let strangers = strangers.filter(|one| one.first >= Some(at));
+        let strangers: Vec<&CertificateRequest> = strangers.map(|one| one.last).collect();
         let (first, last) = (strangers.first()?, strangers.last()?);
         // Machines without a host name ask under one name.
         let pending = |node: &str| {
@@ -104,19 +94,10 @@ impl<'a> Case<'a> {
             false => 1,
         };
         if strangers.iter().map(machines).sum::<usize>() < self.index.unnamed {
-            let nodes = strangers.iter().take(3).map(|one| one.node.as_str());
-            let nodes = nodes.collect::<Vec<_>>().join(", ");
-            let whose = match strangers.as_slice() {
-                [one] => format!(
-                    "request {} of {nodes} is, which no Machine, host or Node has as its name: it may be its own",
-                    one.metadata.name
-                ),
-                all => format!(
-                    "{} of {nodes} are, which no Machine, host or Node has as its name: one may be its own",
-                    count(all.len(), "certificate request")
-                ),
-            };
-            self.unseen(format!("whose {whose}"));
+            let nodes = joined(strangers.iter().take(3).map(|one| &one.node));
+            let one = (strangers.len() == 1).then_some(&first.metadata.name);
+            let count = count(strangers.len(), "certificate request");
+            self.says(row!(WhoseRequests one, count, nodes));
             return None;
         }
         if strangers.len() == 1 && machines(first) > 1 {
@@ -148,13 +129,10 @@ impl<'a> Case<'a> {
         let made = machine.metadata.created.filter(|_| self.host.is_none())?;
         self.see(self.field("status.addresses"), None, "none");
         self.unread(&[Counter::Requests, Counter::Nodes]);
-        let is_of_cluster_api = machine.is_of_cluster_api();
+        let api = machine.is_of_cluster_api();
         Some(match self.of_another_name(made) {
-            Some(finding) => self.with(
-                finding,
-                row!(WithoutAddresses why, api = when(is_of_cluster_api)),
-            ),
-            None if is_of_cluster_api => self.tell(row!(AddressesMissingOfClusterApi why)),
+            Some(finding) => self.with(finding, row!(WithoutAddresses why, api)),
+            None if api => self.tell(row!(AddressesMissingOfClusterApi why)),
             None => self.tell(row!(AddressesMissing why)),
         })
     }
@@ -162,13 +140,10 @@ impl<'a> Case<'a> {
     /// Nodes that no Machine names, one of which a Machine without addresses may be.
     pub(super) fn of_nodes_of_nobody(&mut self) -> Option<Finding> {
         let machine = self.machine.filter(|machine| machine.node_pool.is_none())?;
-        let made = machine
-            .metadata
-            .created
-            .filter(|_| self.aliases.addresses.is_empty())?;
+        let made = machine.metadata.created;
+        let made = made.filter(|_| self.aliases.addresses.is_empty())?;
         let later = self.nodes_of_nobody_since(made);
-        let begin = format!("{} has no addresses, and", self.name);
-        self.of_nodes_since(&later, &begin)
+        self.of_nodes_since(&later, &format!("{} has no addresses, and", self.name))
     }
 
     /// The Nodes that no Machine names, made since.
@@ -186,12 +161,11 @@ impl<'a> Case<'a> {
         let nodes = later.iter().map(|node| &*node.metadata.name);
         let nodes = first_of(nodes, 3, later.len());
         for node in later.iter().take(3) {
-            let source = format!("Node {}", node.metadata.name);
-            self.see(
-                source,
+            let (source, made) = (
+                format!("Node {}", node.metadata.name),
                 node.metadata.created,
-                "created; no Machine names it",
             );
+            self.see(source, made, "created; no Machine names it");
         }
         self.see_more("Nodes that no Machine names", later.len(), 3);
         Some(self.tell(row!(NodesOfNobody begin, nodes)))
@@ -211,7 +185,7 @@ impl<'a> Case<'a> {
         self.see_strangers(requests);
         let ids = requests.iter().map(|one| &*one.metadata.name);
         let ids = first_of(ids, 5, requests.len());
-        let node = requests.first().map_or("", |one| &*one.node);
+        let node = requests.first().map(|one| &one.node);
         self.tell(row!(HostNameInvalid ids, node))
     }
 
@@ -221,8 +195,8 @@ impl<'a> Case<'a> {
             _ if first.is_approved => {
                 "it is approved, and there is no Node of that name.".to_owned()
             }
-            Reason::Said(why) | Reason::SaidOfAll(why) | Reason::ByRule(why) => sentence(&why),
-            Reason::Unknown => {
+            (Some(why), _) => sentence(&why),
+            (None, _) => {
                 self.unseen(self.approver_unseen(first));
                 "it is pending.".to_owned()
             }
@@ -278,8 +252,7 @@ impl<'a> Case<'a> {
 
     /// A machine whose Node asked for a certificate to serve with, and is not there.
     fn had_joined(&mut self, request: &CertificateRequest) -> Option<Finding> {
-        let all = self.index.links.requests.get(&*request.node)?;
-        let mut serving = all.iter().filter(|one| !one.is_client);
+        let mut serving = self.index.serving_requests(&request.node);
         let serving = serving.find(|one| one.metadata.created >= request.metadata.created)?;
         let text = format!("for serving, of node {}, {}", serving.node, state(serving));
         self.see_csr(serving, text);
@@ -294,41 +267,33 @@ impl<'a> Case<'a> {
         let (node, created) = (&last.as_written, last.metadata.created);
         if let Some(why) = &last.denied {
             self.see_csr(last, format!("of node {node}, denied: {why}"));
-            let (ago, why) = (self.ago(created), sentence(why));
-            return self
-                .tell(row!(RequestDenied id, ago, why))
-                .sure(self, source);
+            let row = row!(RequestDenied id, ago = self.ago(created), why = sentence(why));
+            return self.tell(row).sure(self, source);
         }
         self.see_more("its CertificateSigningRequests before", own.len(), 5);
         for request in own.iter().rev().skip(1).take(4).rev() {
-            let text = format!("of node {node}, {}", state(request));
-            self.see_csr(request, text);
+            self.see_csr(request, format!("of node {node}, {}", state(request)));
         }
         self.see_csr(last, format!("of node {node}, pending"));
         let is_flooded = self.is_flooded(own);
-        let (says, rules, unseen) = match self.why_not_approved(last) {
-            Reason::SaidOfAll(why) if is_flooded => (why, "", Some(STILL_MANY.to_owned())),
-            Reason::Said(why) => (why, "", None),
-            Reason::SaidOfAll(why) => (why, "", Some(OF_ANOTHER.to_owned())),
-            Reason::ByRule(why) => (why, "its", Some(self.approver_unseen(last))),
-            Reason::Unknown => (String::new(), "", Some(self.approver_unseen(last))),
+        let (says, by) = self.why_not_approved(last);
+        let unseen = match by {
+            By::Word => None,
+            By::WordOfAll if is_flooded => Some(STILL_MANY.to_owned()),
+            By::WordOfAll => Some(OF_ANOTHER.to_owned()),
+            By::Rule => Some(self.approver_unseen(last)),
         };
-        let says = Some(says).filter(|says| !says.is_empty());
-        let says = says.map_or(String::new(), |says| sentence(&says));
-        let many = when(own.iter().filter(|one| one.is_pending()).count() > 1);
+        let (says, rules) = (says.map(|says| sentence(&says)), by == By::Rule);
+        let many = own.iter().filter(|one| one.is_pending()).count() > 1;
         let waits = self.pending(last, own);
         let mut finding = self.tell(row!(RequestPending id, waits, rules, says));
         if let (Subject::Request(_), None) = (self.subject, self.index.links.node(&last.node)) {
-            finding = match self.index.unnamed {
-                0 => finding,
-                1 => self.with(finding, row!(PerhapsOfWaiting many = "")),
-                many => self.with(finding, row!(PerhapsOfWaiting many)),
-            };
+            let waiting = self.index.unnamed;
+            let many = (waiting > 1).then_some(waiting);
+            finding = self.with_all(finding, (waiting > 0).then(|| row!(PerhapsOfWaiting many)));
         }
         finding = self.beside_pending(finding, node);
-        if is_flooded {
-            finding = self.with(finding, row!(TooManyRequests));
-        }
+        finding = self.with_all(finding, is_flooded.then(|| row!(TooManyRequests)));
         finding = self.beside_disabled(finding, own);
         let found = self.beside_obstacle(finding, last);
         let finding = found.unwrap_or_else(|finding| {
@@ -366,24 +331,21 @@ impl<'a> Case<'a> {
     }
 
     /// Adds what of its Machine keeps the approver from its request, and the next one's, too.
-    fn beside_pending(&mut self, mut finding: Finding, requested: &str) -> Finding {
-        if let Some(node) = self.machine.and_then(|machine| machine.node.as_deref()) {
-            finding = self.with(finding, row!(HadJoinedBefore node));
-        }
+    fn beside_pending(&mut self, finding: Finding, requested: &str) -> Finding {
+        let node = self.machine.and_then(|machine| machine.node.as_ref());
+        let before = node.map(|node| row!(HadJoinedBefore node));
+        let mut finding = self.with_all(finding, before);
         if let Some(internal) = self.differing_name(requested) {
             let text = format!("InternalDNS {internal}");
             self.see(self.field("status.addresses"), None, text);
-            let alike = when(normal(internal) == normal(requested));
+            let alike = normal(internal) == normal(requested);
             finding = self.with(finding, row!(InternalNameDiffers internal, alike));
         }
-        match self.missing_addresses() {
-            None => finding,
-            Some(None) => self.with(finding, row!(PendingWithoutAddresses)),
-            Some(Some(host)) => {
-                let [host, space, of] = names(host);
-                self.with(finding, row!(PendingNotInspected host, space, of))
-            }
-        }
+        let row = self.missing_addresses().map(|host| match host {
+            None => row!(PendingWithoutAddresses),
+            Some([host, space, of]) => row!(PendingNotInspected host, space, of),
+        });
+        self.with_all(finding, row)
     }
 
     /// Its name for the approver, where no Machine has the one in its request: the likest, by case or a trailing dot.
@@ -398,10 +360,8 @@ impl<'a> Case<'a> {
     pub(super) fn pending(&self, last: &CertificateRequest, own: &[&CertificateRequest]) -> String {
         let pending = own.iter().filter(|request| request.is_pending());
         let first = pending.clone().next();
-        let since = first.and_then(|request| request.metadata.created);
-        let since = since.map_or(String::new(), |at| {
-            format!(" for {}", span(self.now.since(at)))
-        });
+        let since = self.span_since(first.and_then(|request| request.metadata.created));
+        let since = since.map_or(String::new(), |since| format!(" for {since}"));
         let id = &last.metadata.name;
         match pending.count() {
             0 | 1 => format!("request {id} is pending{since}"),
@@ -410,27 +370,28 @@ impl<'a> Case<'a> {
     }
 
     /// The approver's reason to leave a request alone: its own word, else its rules.
-    fn why_not_approved(&mut self, request: &CertificateRequest) -> Reason {
-        if let Some(why) = self.approver_said(request) {
-            return Reason::Said(why);
+    fn why_not_approved(&mut self, request: &CertificateRequest) -> (Option<String>, By) {
+        let said = self.approver_said(request);
+        if said.is_some() {
+            return (said, By::Word);
         }
-        let all = self.index.links.requests.get(&*request.node);
-        let mut others = all.into_iter().flatten().rev();
+        let mut others = self.index.requests_of(&request.node).iter().rev();
         let word = others.find_map(|other| {
             let is_like = other.is_client == request.is_client && other.is_pending();
             let why = is_like.then(|| self.approver_said(other))??;
             Some(format!("of {}, {why}", other.metadata.name))
         });
-        if let Some(why) = self.ignored_with_all(request).or(word) {
-            return Reason::SaidOfAll(why);
+        let word = self.ignored_with_all(request).or(word);
+        if word.is_some() {
+            return (word, By::WordOfAll);
         }
-        if let Some(why) = self.approver_fails() {
-            return Reason::Said(why);
+        match self.approver_fails() {
+            Some(why) => (Some(why), By::Word),
+            None => (
+                self.too_many_wait().or_else(|| self.rule(request)),
+                By::Rule,
+            ),
         }
-        let Some(why) = self.too_many_wait().or_else(|| self.rule(request)) else {
-            return Reason::Unknown;
-        };
-        Reason::ByRule(why)
     }
 
     /// What would say why the approver left a request alone.
@@ -472,8 +433,8 @@ impl<'a> Case<'a> {
         };
         let node = &request.as_written;
         if !self.index.internal_names.contains(&**node) {
-            let source = self.field("status.addresses");
-            self.see(source, None, format!("no InternalDNS {node}"));
+            let text = format!("no InternalDNS {node}");
+            self.see(self.field("status.addresses"), None, text);
             return Some(format!(
                 "no Machine has {node} as InternalDNS in status.addresses, by which the approver finds it"
             ));
@@ -512,21 +473,18 @@ impl<'a> Case<'a> {
         let Some((at, _)) = &self.facts.ignores_all else {
             return self.too_many_wait().is_some();
         };
-        let mut made = own.iter().map(|one| one.metadata.created);
-        let mut said = own.iter();
-        made.any(|made| made <= *at)
-            && !said.any(|one| {
-                let own = self.facts.refusals.get(&one.metadata.name);
-                own.is_some_and(|(said, _)| said > at)
-            })
+        let refusals = &self.facts.refusals;
+        let said = |one: &&CertificateRequest| refusals.get(&one.metadata.name);
+        own.iter().any(|one| one.metadata.created <= *at)
+            && !own.iter().filter_map(said).any(|(said, _)| said > at)
     }
 
     fn too_many_wait(&self) -> Option<String> {
         let facts = self.facts;
         let hour = self.now.minus(3_600);
-        let requests = facts.requests.iter();
+        let requests = facts.requests.iter().filter(|one| one.is_pending());
         let pending = requests
-            .filter(|request| request.is_pending() && request.metadata.created >= Some(hour))
+            .filter(|one| one.metadata.created >= Some(hour))
             .count();
         let most = facts.all_machines().count().max(facts.all_nodes().count()) + MAX_MORE_PENDING;
         (pending > most).then(|| {

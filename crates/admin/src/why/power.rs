@@ -2,11 +2,10 @@
 
 use super::case::Case;
 use super::finding::Finding;
-use super::instance_state::{ENDED, is_off_state, is_one_of};
+use super::instance_state::{ENDED, is_one_of, off_state};
 use super::request_step::{Asked, STILL_ASKS};
-use super::rows::{row, when};
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::Metadata;
+use super::rows::row;
+use skewguard_cluster::kinds::Machine;
 use skewguard_core::platform::Platform;
 
 impl Case<'_> {
@@ -17,14 +16,13 @@ impl Case<'_> {
         let is_stopped = machine.source.platform() == Some(Platform::Gcp) || state == "TERMINATED";
         let is_broken = is_one_of("error failed", state);
         let is_ended = is_one_of(ENDED, state) && !is_stopped;
-        let finding = if is_broken {
-            self.tell(row!(InstanceBroken state))
+        let finding = self.tell(if is_broken {
+            row!(InstanceBroken state)
         } else if is_ended {
-            let replace = self.replace(machine);
-            self.tell(row!(InstanceEnded state, replace))
+            row!(InstanceEnded state, replace = self.replace(machine))
         } else {
-            self.tell(row!(InstanceStopped state))
-        };
+            row!(InstanceStopped state)
+        });
         let finding = self.beside_silent_node(finding);
         if let Asked::Seen(seen) = self.asked()
             && self.now.since(seen.last.at) <= STILL_ASKS
@@ -32,22 +30,16 @@ impl Case<'_> {
             self.see_request(&seen);
             return self.with(finding, row!(AsksNow));
         }
-        let finding = match !is_ended && self.is_made_again(machine) {
-            true => self.with(finding, row!(SetMakesAnother ends = when(is_broken))),
-            false => finding,
-        };
+        let again = !is_ended && self.is_made_again(machine);
+        let again = again.then(|| row!(SetMakesAnother ends = is_broken));
+        let finding = self.with_all(finding, again);
         self.off_proved(finding, source)
     }
 
     /// Adds that its instance is called off, though the kubelet of its Node tells of itself.
     pub(super) fn beside_old_state(&mut self, finding: Finding) -> Finding {
-        let state = self
-            .machine
-            .and_then(|machine| machine.instance_state.as_deref());
-        match state.filter(|state| is_off_state(state)) {
-            Some(state) => self.with(finding, row!(StateIsOld state)),
-            None => finding,
-        }
+        let state = self.machine.and_then(off_state);
+        self.with_all(finding, state.map(|state| row!(StateIsOld state)))
     }
 
     /// The finding of a machine that is off, which is proved where nobody asks in the name of its Node.
@@ -64,11 +56,8 @@ impl Case<'_> {
         let is_new = machine.node.is_none() && self.node.is_none();
         let mut sets = self.facts.all_machine_sets();
         let makes_another = sets.any(|set| {
-            let Metadata {
-                namespace, name, ..
-            } = &set.metadata;
-            let is_own = *namespace == machine.metadata.namespace
-                && machine.is_owned_by("MachineSet", Some(name));
+            let is_in = set.metadata.namespace == machine.metadata.namespace;
+            let is_own = is_in && machine.is_owned_by("MachineSet", Some(&set.metadata.name));
             is_own && !set.is_mirror && !set.is_deleting && set.made() <= set.wanted()
         });
         is_worker && is_new && makes_another && self.own_requests().is_empty()
@@ -93,16 +82,13 @@ impl Case<'_> {
 
     /// Adds that its Node is silent.
     pub(super) fn beside_silent_node(&mut self, finding: Finding) -> Finding {
-        let Some(node) = self.node else {
-            return finding;
-        };
-        let name = &node.metadata.name;
-        let Some(ready) = node.ready.as_ref().filter(|ready| !ready.is_true()) else {
-            return finding;
-        };
-        self.see_condition_of(&format!("Node {name}"), ready);
-        let since = self.span_since(ready.since());
-        self.with(finding, row!(NodeSilent node = name, since))
+        let silent = self.node.and_then(|node| Some((node, node.not_ready()?)));
+        let row = silent.map(|(node, ready)| {
+            let node = &node.metadata.name;
+            self.see_condition_of(&format!("Node {node}"), ready);
+            row!(NodeSilent node, since = self.span_since(ready.since()))
+        });
+        self.with_all(finding, row)
     }
 }
 

@@ -5,7 +5,7 @@ use super::case::Case;
 use super::rows::{Row, row};
 use super::way::Stage;
 use serde::Deserialize;
-use skewguard_cluster::kinds::node_pool::HostedCluster;
+use skewguard_cluster::kinds::HostedCluster;
 use skewguard_core::platform::Platform;
 use skewguard_core::version::Release;
 use std::sync::LazyLock;

@@ -1,26 +1,24 @@
 //! Machines that a health check or the cluster-autoscaler ends before they can join, again and again (pure).
 
-use super::case::Case;
+use super::case::{Case, last};
 use super::deletion::Deletion;
 use super::finding::Finding;
 use super::index::Index;
 use super::moment::span;
-use super::rows::row;
+use super::rows::{Row, row};
 use super::way::Stage;
-use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::{CLUSTER_API, MACHINE_API};
-use skewguard_cluster::kinds::health_check::HealthCheck;
-use skewguard_cluster::kinds::machine::Machine;
+use skewguard_cluster::kinds::{Event, HealthCheck, Machine};
 use skewguard_cluster::names::count;
 use std::collections::BTreeMap;
 
 /// The Machines of a Machine's set that a health check deleted, each once.
 fn deleted<'a>(index: &Index<'a>, machine: &Machine) -> Vec<Deletion<'a>> {
-    let Some((_, set)) = machine.owners.first() else {
-        return Vec::new();
-    };
-    let key = (&*machine.metadata.namespace, &**set);
-    let all = index.deleted.get(&key).into_iter().flatten();
+    let all = set_of(machine).and_then(|set| {
+        let key = (&*machine.metadata.namespace, &**set);
+        index.deleted.get(&key)
+    });
+    let all = all.into_iter().flatten();
     let all = all.filter(|deletion| deletion.machine != machine.metadata.name);
     let each: BTreeMap<&str, &Deletion<'_>> = all.map(|one| (one.machine, one)).collect();
     each.into_values().cloned().collect()
@@ -33,10 +31,8 @@ pub(super) fn is_remade(index: &Index<'_>, machine: &Machine) -> bool {
 
 /// Tells if the cluster-autoscaler gave up machines of its set.
 pub(super) fn is_given_up(index: &Index<'_>, machine: &Machine) -> bool {
-    index
-        .autoscaler
-        .iter()
-        .any(|event| is_of_set(event, machine))
+    let mut events = index.autoscaler.iter();
+    events.any(|event| is_of_set(event, machine))
 }
 
 impl<'a> Case<'a> {
@@ -53,42 +49,37 @@ impl<'a> Case<'a> {
         }
         for one in deleted.iter().take(5) {
             let node = if one.had_node { "a" } else { "no" };
-            self.see(
-                format!(
-                    "Event of Machine {}/{}",
-                    machine.metadata.namespace, one.machine
-                ),
-                one.at,
-                format!("MachineDeleted: the MachineHealthCheck deleted it, which had {node} Node"),
+            let source = format!(
+                "Event of Machine {}/{}",
+                machine.metadata.namespace, one.machine
             );
+            let text =
+                format!("MachineDeleted: the MachineHealthCheck deleted it, which had {node} Node");
+            self.see(source, one.at, text);
         }
         self.see_more("Events MachineDeleted", deleted.len(), 5);
         let with_node = deleted.iter().filter(|one| one.had_node).count();
         let named = deleted.iter().find_map(|one| one.check);
         let check = self.check_of(machine, named);
-        let begin = self.loop_words(
-            machine,
-            &deleted,
-            named.or(check.map(|one| &*one.metadata.name)),
-        );
+        let name = named.or(check.map(|one| &*one.metadata.name));
+        let begin = self.loop_words(machine, &deleted, name);
         let conditions = check.filter(|_| with_node > 0);
-        let conditions = conditions.map_or(String::new(), |check| self.conditions(check));
-        let finding = if with_node == deleted.len() {
-            self.with(finding, row!(HealthCheckLoopWithNodes begin, conditions))
+        let conditions = conditions.map(|check| self.conditions(check));
+        let row = if with_node == deleted.len() {
+            row!(HealthCheckLoopWithNodes begin, conditions)
         } else {
-            let after = check.map_or(String::new(), |check| self.startup_timeout(check));
+            let after = check.map(|check| self.startup_timeout(check));
             let without = count(deleted.len() - with_node, "Machine");
-            let some = if with_node == 0 {
-                String::new()
-            } else {
-                with_node.to_string()
-            };
-            let check = check.map_or(String::new(), |check| check.metadata.full_name());
-            self.with(
-                finding,
-                row!(HealthCheckLoop begin, without, some, after, conditions, check),
-            )
+            let some = (with_node > 0).then_some(with_node);
+            let check = check.map(|check| check.metadata.full_name());
+            row!(HealthCheckLoop begin, without, some, after, conditions, check)
         };
+        self.with_events(finding, row)
+    }
+
+    /// The finding, with what Events alone say beside it.
+    fn with_events(&mut self, finding: Finding, row: Row) -> Finding {
+        let finding = self.with(finding, row);
         self.told_by(true, finding)
     }
 
@@ -99,20 +90,15 @@ impl<'a> Case<'a> {
         };
         let events = self.index.events_of(machine);
         let events: Vec<&Event> = events.into_iter().filter(is_request).collect();
-        let last = events.last().filter(|_| is_on_the_way(&finding));
-        let Some(last) = last else {
+        let Some(newest) = events.last().filter(|_| is_on_the_way(&finding)) else {
             return finding;
         };
-        for event in events.iter().rev().take(5).rev() {
-            let source = format!("Event {} of {}", event.reason, self.object());
-            self.see(source, event.last, &event.message);
-        }
+        self.see_events(&self.object(), last(&events, 5));
         self.see_more("such Events before", events.len(), 5);
-        let (times, ago) = (count(events.len(), "time"), self.ago(last.last));
+        let (times, ago) = (count(events.len(), "time"), self.ago(newest.last));
         let check = self.covering(machine).filter(|check| check.is_external);
-        let check = check.map_or(String::new(), |check| check.metadata.full_name());
-        let finding = self.with(finding, row!(HostRestarted times, ago, check));
-        self.told_by(true, finding)
+        let check = check.map(|check| check.metadata.full_name());
+        self.with_events(finding, row!(HostRestarted times, ago, check))
     }
 
     /// The finding, told as a part of the loop in which the cluster-autoscaler gives up the machines of its
@@ -121,39 +107,27 @@ impl<'a> Case<'a> {
         let events = self.index.autoscaler.iter().copied();
         let own = events.clone().filter(|event| is_of_set(event, machine));
         let own: Vec<&Event> = own.collect();
-        let Some(last) = own.last().filter(|_| is_on_the_way(&finding)) else {
+        let Some(newest) = own.last().filter(|_| is_on_the_way(&finding)) else {
             return finding;
         };
-        let times = match own.len() {
-            1 => String::new(),
-            times => times.to_string(),
-        };
-        let minutes = last.message.split("within ").nth(1);
+        let times = (own.len() > 1).then_some(own.len());
+        let minutes = newest.message.split("within ").nth(1);
         let minutes = minutes.and_then(|rest| rest.split('m').next()?.parse::<u8>().ok());
-        let minutes = minutes.map_or(String::new(), |minutes| minutes.to_string());
         let removed = events.filter(|event| event.reason == "DeleteUnregistered");
         let removed: Vec<&Event> = removed.collect();
         self.see_more("Events DeleteUnregistered before", removed.len(), 4);
-        for event in removed.iter().rev().take(4).rev().chain([last]) {
-            let source = format!("Event {} of the cluster-autoscaler", event.reason);
-            self.see(source, event.last, &event.message);
-        }
-        let removed = match removed.len() {
-            0 => String::new(),
-            all => all.to_string(),
-        };
-        let set = machine.owners.first().map_or("", |(_, set)| set);
-        let finding = self.with(finding, row!(AutoscalerLoop set, times, minutes, removed));
-        self.told_by(true, finding)
+        let seen = last(&removed, 4).chain([*newest]);
+        self.see_events("the cluster-autoscaler", seen);
+        let removed = Some(removed.len()).filter(|all| *all > 0);
+        let set = set_of(machine);
+        self.with_events(finding, row!(AutoscalerLoop set, times, minutes, removed))
     }
 
     /// ` after 2 hours`, the time that a health check gives a machine to become a Node.
     fn startup_timeout(&mut self, check: &HealthCheck) -> String {
         let timeout = span(check.startup_timeout);
-        let source = format!(
-            "MachineHealthCheck {}, spec.nodeStartupTimeout",
-            check.metadata.full_name()
-        );
+        let name = check.metadata.full_name();
+        let source = format!("MachineHealthCheck {name}, spec.nodeStartupTimeout");
         let default = if check.is_default { "none: " } else { "" };
         self.see(source, None, format!("{default}{timeout}"));
         format!(" after {timeout}")
@@ -162,10 +136,8 @@ impl<'a> Case<'a> {
     /// `Ready False for 300s, Ready Unknown for 300s`, for which a health check ends a machine with a Node.
     fn conditions(&mut self, check: &HealthCheck) -> String {
         let all = check.conditions.join(", ");
-        let source = format!(
-            "MachineHealthCheck {}, spec.unhealthyConditions",
-            check.metadata.full_name()
-        );
+        let name = check.metadata.full_name();
+        let source = format!("MachineHealthCheck {name}, spec.unhealthyConditions");
         self.see(source, None, if all.is_empty() { "none" } else { &all });
         all
     }
@@ -178,12 +150,10 @@ impl<'a> Case<'a> {
         check: Option<&str>,
     ) -> String {
         let times = deleted.iter().filter_map(|one| one.at);
-        let within = match (times.clone().min(), times.max()) {
-            (Some(first), Some(last)) if last > first => span(last.since(first)),
-            _ => String::new(),
-        };
-        let (machines, check) = (count(deleted.len(), "Machine"), check.unwrap_or_default());
-        let set = machine.owners.first().map_or("", |(_, set)| set);
+        let within = times.clone().min().zip(times.max());
+        let within = within.map(|(first, last)| last.since(first));
+        let within = within.filter(|within| *within > 0).map(span);
+        let (machines, set) = (count(deleted.len(), "Machine"), set_of(machine));
         self.says(row!(ComesAfter machines, set, check, within))
     }
 
@@ -201,9 +171,8 @@ impl<'a> Case<'a> {
     /// The health check that surely looks after a Machine, the one that waits least.
     fn covering(&self, machine: &Machine) -> Option<&'a HealthCheck> {
         let checks = self.facts.health_checks.iter();
-        checks
-            .filter(|check| check.startup_timeout > 0 && check.covers(machine))
-            .min_by_key(|check| check.startup_timeout)
+        let own = checks.filter(|check| check.startup_timeout > 0 && check.covers(machine));
+        own.min_by_key(|check| check.startup_timeout)
     }
 
     /// Says when a health check will delete it.
@@ -225,10 +194,8 @@ impl<'a> Case<'a> {
             finding.stage,
             Stage::BeingRemade | Stage::Joined | Stage::NodeNotReady
         );
-        match warning().filter(|_| !is_over) {
-            Some(warning) => self.with(finding, warning),
-            None => finding,
-        }
+        let warning = warning().filter(|_| !is_over);
+        self.with_all(finding, warning)
     }
 }
 
@@ -240,11 +207,15 @@ fn is_on_the_way(finding: &Finding) -> bool {
 /// Tells if the cluster-autoscaler gave up machines of a Machine's set, by an Event: `Nodes added to group
 /// MachineSet/NAMESPACE/NAME failed to register within 15m0s`.
 fn is_of_set(event: &Event, machine: &Machine) -> bool {
-    let Some((kind, name)) = machine.owners.first() else {
-        return false;
-    };
-    let group = format!("group {kind}/{}/{name} ", machine.metadata.namespace);
-    event.reason == "ScaleUpTimedOut" && event.message.contains(&group)
+    machine.owners.first().is_some_and(|(kind, name)| {
+        let group = format!("group {kind}/{}/{name} ", machine.metadata.namespace);
+        event.reason == "ScaleUpTimedOut" && event.message.contains(&group)
+    })
+}
+
+/// The name of what made a Machine.
+fn set_of(machine: &Machine) -> Option<&String> {
+    machine.owners.first().map(|(_, set)| set)
 }
 
 /// The command that keeps a health check from deleting machines without a Node.
@@ -257,8 +228,8 @@ fn keep_command(check: &HealthCheck) -> String {
         true => r#"{"checks":{"nodeStartupTimeoutSeconds":0}}"#,
         false => r#"{"nodeStartupTimeout":"0"}"#,
     };
+    let (space, name) = (&check.metadata.namespace, &check.metadata.name);
     format!(
-        "oc patch machinehealthchecks.{group} -n {} {} --type merge -p '{{\"spec\":{spec}}}'",
-        check.metadata.namespace, check.metadata.name
+        "oc patch machinehealthchecks.{group} -n {space} {name} --type merge -p '{{\"spec\":{spec}}}'"
     )
 }

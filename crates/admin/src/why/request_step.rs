@@ -1,6 +1,6 @@
 //! A machine's requests in the machine-config-server's logs (pure).
 
-use super::case::Case;
+use super::case::{Case, joined};
 use super::ground::Counter;
 use super::index::StrangeAsker;
 use super::moment::{CLOCKS, Moment};
@@ -45,15 +45,16 @@ pub(super) struct Silence {
     /// Addresses that are nobody's asked for a config: it may have others than its known ones.
     pub(super) has_strangers: bool,
     /// It connected, and TLS failed.
-    pub(super) tls: Tls,
+    pub(super) tls: Option<Tls>,
 }
 
-/// The last handshakes that failed, and the errors.
-#[derive(Debug, Default)]
+/// The last handshake that failed, and the error.
+#[derive(Debug)]
 pub(super) struct Tls {
+    pub(super) at: Moment,
+    pub(super) error: String,
     /// It does not trust the server.
-    pub(super) distrust: Option<(Moment, String)>,
-    pub(super) broken: Option<(Moment, String)>,
+    pub(super) is_distrust: bool,
 }
 
 #[derive(Debug)]
@@ -89,42 +90,44 @@ impl Case<'_> {
     pub(super) fn asked(&mut self) -> Asked {
         let logs = &self.facts.logs;
         if logs.servers().next().is_none() {
-            let is_hosted = self
+            if self
                 .machine
-                .is_some_and(|machine| machine.node_pool.is_some());
-            if !is_hosted {
+                .is_none_or(|machine| machine.node_pool.is_none())
+            {
                 self.unseen(self.no_log());
             }
             return Asked::NoLog;
         }
-        let from = self
-            .created
-            .map_or(Moment(0), |created| created.minus(CLOCKS));
-        let addresses = self.aliases.addresses.clone();
-        let peers = || {
-            addresses
-                .iter()
-                .filter_map(|ip| Some((*ip, logs.peers.get(ip)?)))
-        };
-        let last = |of: fn(&Peer) -> Option<(Moment, usize)>| {
-            let all = peers().filter_map(|(_, peer)| of(peer));
+        let from = self.created.unwrap_or(Moment(0)).minus(CLOCKS);
+        let addresses = self.aliases.addresses.iter();
+        let peers = addresses.filter_map(|ip| Some((*ip, logs.peers.get(ip)?)));
+        let peers: Vec<(IpAddr, &Peer)> = peers.collect();
+        let last = |is_distrust: bool| {
+            let of = |peer: &Peer| {
+                if is_distrust {
+                    peer.distrust
+                } else {
+                    peer.broken
+                }
+            };
+            let all = peers.iter().filter_map(|(_, peer)| of(peer));
             let own = all.filter(|(at, _)| *at >= from);
-            let last = own.map(|(at, text)| (at, logs.text(text))).max();
-            last.map(|(at, text)| (at, text.to_owned()))
+            let (at, error) = own.map(|(at, text)| (at, logs.text(text))).max()?;
+            let error = error.to_owned();
+            Some(Tls {
+                at,
+                error,
+                is_distrust,
+            })
         };
         let seen = |is_ignition: bool| {
             let own = |request: &&Request| request.at >= from && request.is_ignition == is_ignition;
-            let all = peers().filter_map(|(ip, peer)| {
+            let all = peers.iter().rev().filter_map(|(ip, peer)| {
                 let own: Vec<&Request> = peer.requests.iter().filter(own).collect();
-                self.seen(ip, &own)
+                self.seen(*ip, &own)
             });
-            all.reduce(|one, other| {
-                if one.last.at < other.last.at {
-                    other
-                } else {
-                    one
-                }
-            })
+            // Of two at one time that of the first address.
+            all.max_by_key(|seen| seen.last.at)
         };
         if let Some(seen) = seen(true) {
             return Asked::Seen(seen);
@@ -134,8 +137,8 @@ impl Case<'_> {
         {
             return Asked::Other(other, failure);
         }
-        let (distrust, broken) = (last(|peer| peer.distrust), last(|peer| peer.broken));
-        self.not_seen(from, Tls { distrust, broken })
+        let tls = last(true).or_else(|| last(false));
+        self.not_seen(from, tls)
     }
 
     /// The requests of an address, in the order of time.
@@ -161,7 +164,7 @@ impl Case<'_> {
     }
 
     /// The meaning of no request from any of its addresses.
-    fn not_seen(&mut self, from: Moment, tls: Tls) -> Asked {
+    fn not_seen(&mut self, from: Moment, tls: Option<Tls>) -> Asked {
         let logs = &self.facts.logs;
         let pool = self.pool();
         let pool = pool.as_deref();
@@ -173,15 +176,16 @@ impl Case<'_> {
         let askers = askers.filter(|asker| asker.last >= since && is_of_pool(asker.pool));
         let strangers = askers.clone().count();
         // A control plane Node that asks for another pool's config passes requests on.
+        let passes_on =
+            |asker: &&StrangeAsker| asker.is_control_plane && logs.text(asker.pool) != "master";
         let relays = (askers.clone())
-            .filter(|asker| asker.is_control_plane && logs.text(asker.pool) != "master")
+            .filter(passes_on)
             .map(|asker| asker.address.to_string());
         let relays: BTreeSet<String> = relays.collect();
         if !relays.is_empty() {
-            let relays = Vec::from_iter(relays).join(", ");
+            let (requests, relays) = (self.all_asked(asked, pool, since), joined(relays));
             return Asked::Hidden(format!(
-                "{}, also from control plane Nodes ({relays}): a load balancer or SNAT there hides who asked",
-                self.all_asked(asked, pool, since)
+                "{requests}, also from control plane Nodes ({relays}): a load balancer or SNAT there hides who asked"
             ));
         }
         let is_unaddressed = self.aliases.addresses.is_empty();
@@ -193,7 +197,7 @@ impl Case<'_> {
         }
         let until = self.end_of_logs().unwrap_or(self.now);
         // Logs that end before it was made say nothing of it.
-        if until < since && tls.distrust.is_none() && tls.broken.is_none() {
+        if until < since && tls.is_none() {
             self.unread(&[Counter::ServerLogs]);
             return Asked::NoLog;
         }
@@ -217,7 +221,7 @@ impl Case<'_> {
         let begin = logs.begin();
         let from = self.created.unwrap_or(Moment(0));
         if begin.is_none_or(|begin| begin > from) {
-            let before = begin.map_or_else(|| "they end".to_owned(), |begin| begin.to_string());
+            let before = begin.map_or("they end".to_owned(), Moment::text);
             missing.push(format!(
                 "what the machine-config-servers served before {before}, or elsewhere: their logs do not have it"
             ));
@@ -270,22 +274,15 @@ impl Case<'_> {
                     .to_owned(),
             );
         }
-        (read < wanted).then(|| {
-            format!(
-                "the logs of {} of {wanted} machine-config-servers",
-                wanted - read
-            )
-        })
+        let missing = wanted.saturating_sub(read);
+        (missing > 0).then(|| format!("the logs of {missing} of {wanted} machine-config-servers"))
     }
 
     /// How many requests there were.
     fn all_asked(&self, asked: usize, pool: Option<&str>, since: Moment) -> String {
-        let pool = pool.map_or_else(|| "a pool".to_owned(), |pool| format!("pool {pool}"));
-        let now = self.now;
-        format!(
-            "{} for {pool} between {since} and {now}",
-            count(asked, "request")
-        )
+        let pool = pool.map_or("a pool".to_owned(), |pool| format!("pool {pool}"));
+        let (requests, now) = (count(asked, "request"), self.now);
+        format!("{requests} for {pool} between {since} and {now}")
     }
 
     /// Who asked instead, where nobody can tell who it was.
@@ -293,8 +290,7 @@ impl Case<'_> {
         let askers = self.index.strange_askers.iter();
         let askers = askers.filter(|asker| !asker.has_joined);
         let addresses: BTreeSet<IpAddr> = askers.map(|asker| asker.address).collect();
-        let shown = addresses.iter().take(3).map(IpAddr::to_string);
-        let shown = shown.collect::<Vec<_>>().join(", ");
+        let shown = joined(addresses.iter().take(3));
         let requests = self.all_asked(asked, pool, since);
         let mut sources = self.facts.logs.sources.iter();
         let own = match sources.any(|source| source.is_bootstrap) {
@@ -319,11 +315,8 @@ impl Case<'_> {
     pub(super) fn see_request(&mut self, seen: &Seen) {
         let logs = &self.facts.logs;
         let at = Some(seen.last.at);
-        let agent = match logs.text(seen.last.agent) {
-            "" => "Ignition",
-            agent => agent,
-        };
-        let pool = logs.text(seen.last.pool);
+        let (pool, agent) = (logs.text(seen.last.pool), logs.text(seen.last.agent));
+        let agent = if agent.is_empty() { "Ignition" } else { agent };
         let times = match seen.count {
             1 => String::new(),
             count => format!(", {count} times since {}", seen.first),
@@ -331,10 +324,8 @@ impl Case<'_> {
         let text = format!("{} asked for {pool} with {agent}{times}", seen.address);
         self.see(SERVER_LOG, at, text);
         if let Some((_, error)) = &seen.failure {
-            let doubt = match seen.last.is_doubtful {
-                true => " (others asked in the same time: it may be theirs)",
-                false => "",
-            };
+            let doubt = " (others asked in the same time: it may be theirs)";
+            let doubt = if seen.last.is_doubtful { doubt } else { "" };
             self.see(SERVER_LOG, at, format!("{error}{doubt}"));
         }
     }

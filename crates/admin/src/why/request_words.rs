@@ -1,14 +1,15 @@
 //! Requests that were refused, and machines that did not ask: why, and what to do (pure).
 
-use super::case::Case;
+use super::case::{Case, joined};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::ignition_specs::{Spec, cannot_read, images_of_agent, of_agent, of_image};
 use super::moment::{CLOCKS, Moment, span};
 use super::request_step::{Before, SERVER_LOG, STILL_ASKS, Seen, Silence};
-use super::rows::{Row, row, when};
+use super::rows::{Row, row};
 use super::server_line::FailureKind;
 use crate::version::ImageVersion;
+use skewguard_cluster::kinds::Authorities;
 use skewguard_cluster::names::count;
 use skewguard_core::platform::Platform;
 use std::net::IpAddr;
@@ -21,25 +22,11 @@ const USER_DATA: Spec = Spec { major: 3, minor: 0 };
 
 const WHOSE: &str = "whose the failure is: others asked for the same pool at the same time";
 
-/// The beginning of what is said of a machine that did not ask, and the text beside the step.
-pub(super) struct NotAsked {
-    pub(super) begin: String,
-    pub(super) step: String,
-}
-
 /// `its Ignition 2.14.0`, by the name that it gives to the server.
 fn client(agent: &str) -> String {
     match agent {
         "" => "its Ignition".to_owned(),
         agent => format!("its {}", agent.replace('/', " ")),
-    }
-}
-
-/// ` 5 times`; nothing for once.
-fn times(count: usize) -> String {
-    match count {
-        1 => String::new(),
-        count => format!(" {count} times"),
     }
 }
 
@@ -52,9 +39,9 @@ impl Case<'_> {
         let facts = self.facts;
         let pool = facts.logs.text(seen.last.pool);
         let agent = facts.logs.text(seen.last.agent);
-        let client = client(agent);
-        let images = images_of_agent(agent).unwrap_or_default();
+        let (client, images) = (client(agent), images_of_agent(agent));
         let (says, status) = (sentence(error), status(*kind));
+        let times = |count: usize| (count > 1).then(|| format!(" {count} times"));
         let ago = self.ago(seen.last.at);
         let begin = match seen.before {
             Some(Before { at, refused, again }) => {
@@ -65,26 +52,20 @@ impl Case<'_> {
         };
         // The logs may end long before now.
         let until = self.end_of_logs().unwrap_or(self.now);
-        let asks = when(until.since(seen.last.at) <= STILL_ASKS);
-        let finding = match kind {
+        let asks = until.since(seen.last.at) <= STILL_ASKS;
+        let row = match kind {
             FailureKind::NoPool => {
-                let others: Vec<&str> = facts.pools.iter().take(5).map(String::as_str).collect();
-                self.tell(row!(PoolMissing begin, status, pool, others = others.join(", ")))
+                row!(PoolMissing begin, status, pool, others = joined(facts.pools.iter().take(5)))
             }
-            FailureKind::Bootstrap => self.tell(row!(BootstrapAnswers begin, status, asks)),
-            FailureKind::NoConfig => {
-                self.tell(row!(ConfigNotRendered begin, status, asks, pool, says))
-            }
+            FailureKind::Bootstrap => row!(BootstrapAnswers begin, status, asks),
+            FailureKind::NoConfig => row!(ConfigNotRendered begin, status, asks, pool, says),
             FailureKind::Conversion => {
-                let spec = of_agent(agent).map_or(String::new(), |spec| spec.to_string());
-                self.tell(
-                    row!(ConfigNotConvertible begin, status, client, spec, images, says, pool),
-                )
+                row!(ConfigNotConvertible begin, status, client, spec = of_agent(agent), images, says, pool)
             }
-            FailureKind::Spec => self.tell(row!(IgnitionTooNew begin, status, client, images)),
-            FailureKind::Write => self.tell(row!(ConnectionBreaks begin, status, says)),
+            FailureKind::Spec => row!(IgnitionTooNew begin, status, client, images),
+            FailureKind::Write => row!(ConnectionBreaks begin, status, says),
         };
-        let finding = finding.says(error);
+        let finding = self.tell(row).says(error);
         if seen.last.is_doubtful {
             self.unseen(WHOSE);
             self.unread(AGAINST);
@@ -115,7 +96,7 @@ impl Case<'_> {
         let logs = &self.facts.logs;
         let pool = logs.text(seen.last.pool);
         let agent = logs.text(seen.last.agent);
-        let installer = when(agent.starts_with("Go-http-client"));
+        let installer = agent.starts_with("Go-http-client");
         let (status, tries) = (status(*kind), count(seen.count, "time"));
         let (ago, says) = (self.ago(seen.last.at), sentence(error));
         let row = row!(InstallerRefused status, agent, installer, tries, pool, ago, says);
@@ -135,8 +116,7 @@ impl Case<'_> {
             return finding;
         }
         let mut finding = self.why_not_asked(silence);
-        let is_cut_off = silence.tls.distrust.is_some() || silence.tls.broken.is_some();
-        if silence.has_strangers && !is_cut_off {
+        if silence.has_strangers && silence.tls.is_none() {
             finding = self.with(finding, row!(PerhapsAsked));
         }
         // Where there are Agents and hosts without a Machine, other clusters are installed.
@@ -155,8 +135,8 @@ impl Case<'_> {
     /// Nodes that no Machine names and that came since, not more than machines that wait: it may be one of them,
     /// with another name and address.
     fn perhaps_a_node(&mut self, silence: &Silence) -> Option<Finding> {
-        let is_silent = silence.tls.distrust.is_none() && silence.tls.broken.is_none();
-        let made = self.machine?.metadata.created.filter(|_| is_silent)?;
+        let made = self.machine?.metadata.created;
+        let made = made.filter(|_| silence.tls.is_none())?;
         let later = self.nodes_of_nobody_since(made);
         if later.len() > self.index.unnamed {
             return None;
@@ -170,14 +150,11 @@ impl Case<'_> {
     fn is_doubted(&mut self) -> bool {
         let made = self.created.map(|made| made.minus(CLOCKS));
         let strangers = self.index.strangers.iter();
-        let request = strangers
-            .filter(|one| one.first >= made)
-            .map(|one| &one.last.metadata.name);
+        let requests = strangers.filter(|one| one.first >= made);
+        let request = requests.map(|one| &one.last.metadata.name).min();
         let nodes = self.index.nodes_of_nobody.iter();
-        let node = nodes
-            .filter(|node| node.metadata.created >= made)
-            .map(|node| &node.metadata.name);
-        let (request, node) = (request.min(), node.min());
+        let nodes = nodes.filter(|node| node.metadata.created >= made);
+        let node = nodes.map(|node| &node.metadata.name).min();
         if let Some(request) = request {
             self.unseen(format!("whose request {request} is, which no Machine, host or Node has as its name: it may be its own"));
         }
@@ -194,7 +171,7 @@ impl Case<'_> {
         let age = span(silence.until.since(silence.since));
         let is_whole = self.missing_logs().is_empty();
         match (silence.is_told_apart, is_whole) {
-            (true, true) => self.says(row!(SilentSince up = when(is_up), age)),
+            (true, true) => self.says(row!(SilentSince up = is_up, age)),
             (false, true) => self.says(row!(SilentByKnownAddress age)),
             (_, false) if silence.until <= silence.since => self.says(row!(SilentInLogs)),
             (_, false) if self.end_of_logs().is_some() => {
@@ -202,7 +179,7 @@ impl Case<'_> {
                 self.says(row!(SilentUntil age, until))
             }
             (_, false) => {
-                let whole = when(self.created == Some(silence.since));
+                let whole = self.created == Some(silence.since);
                 self.says(row!(SilentByLogs age, whole))
             }
         }
@@ -210,67 +187,58 @@ impl Case<'_> {
 
     /// Says why: what can be proved has what could say otherwise.
     fn why_not_asked(&mut self, silence: &Silence) -> Finding {
-        let tls = &silence.tls;
-        let reached = tls.distrust.is_some() || tls.broken.is_some();
-        let odd_state = self.odd_state().filter(|_| !reached);
+        let odd_state = self.odd_state().filter(|_| silence.tls.is_none());
         let begin = self.says_silence(silence, odd_state.is_none());
-        let own = if silence.has_strangers {
-            " known as its own"
-        } else {
-            ""
+        let own = match silence.has_strangers {
+            true => " known as its own",
+            false => "",
         };
         let step = format!("none{own} since {}", silence.since.clock());
-        let told = NotAsked { begin, step };
-        if let Some((at, error)) = &tls.distrust {
-            return self.distrusts(*at, error, &told);
+        self.holes.extend([("silence", begin), ("silent", step)]);
+        if let Some(tls) = &silence.tls {
+            return match tls.is_distrust {
+                true => self.distrusts(tls.at, &tls.error),
+                false => self.breaks_tls(tls.at, &tls.error),
+            };
         }
-        if let Some((at, error)) = &tls.broken {
-            return self.breaks_tls(*at, error, &told);
-        }
-        let NotAsked { begin, step } = &told;
         if let Some(state) = odd_state {
-            return self.tell(row!(InstanceStateOdd begin, step, state));
+            return self.tell(row!(InstanceStateOdd state));
         }
         if let Some(why) = self.no_server_is_ready() {
-            return self.tell(row!(NoServerReady begin, step, why));
+            return self.tell(row!(NoServerReady why));
         }
         // Without an address that others reach, none of these is asked for.
         let is_cut_off = !self.aliases.addresses.is_empty();
-        let cut_off = is_cut_off.then(|| self.without_usable_address(&told));
+        let cut_off = is_cut_off.then(|| self.without_usable_address());
         let guess = (cut_off.flatten())
-            .or_else(|| self.unreadable_pointer(&told))
-            .or_else(|| self.wrong_authority(&told))
-            .or_else(|| self.wrong_host(&told));
+            .or_else(|| self.unreadable_pointer())
+            .or_else(|| self.wrong_authority())
+            .or_else(|| self.wrong_host());
         if let Some(guess) = guess {
             return guess;
         }
         if let Some(missing) = self.missing_servers() {
-            return self.tell(row!(SilentInSomeLogs begin, step, missing));
+            return self.tell(row!(SilentInSomeLogs missing));
         }
-        let doubt = self.perhaps_before(&told);
-        if let Some(finding) = doubt.or_else(|| self.without_usable_address(&told)) {
+        let doubt = self.perhaps_before();
+        if let Some(finding) = doubt.or_else(|| self.without_usable_address()) {
             return finding;
         }
         let image = self.possible_image();
-        let (apart, server) = (when(silence.is_told_apart), self.server());
-        let finding = self.tell(row!(ConfigNotAsked begin, step, apart, server));
-        match image {
-            Some(row) => self.with(finding, row),
-            None => finding,
-        }
+        let (apart, server) = (silence.is_told_apart, self.server());
+        let finding = self.tell(row!(ConfigNotAsked apart, server));
+        self.with_all(finding, image)
     }
 
     /// Silence since the logs begin, which is later than the machine was made: it may have got its config
     /// before, and its control plane's first machines do so from the bootstrap machine.
-    fn perhaps_before(&mut self, told: &NotAsked) -> Option<Finding> {
+    fn perhaps_before(&mut self) -> Option<Finding> {
         let from = self.created?.plus(CLOCKS);
         if self.facts.logs.begin().is_some_and(|begin| begin <= from) {
             return None;
         }
         let role = self.machine.and_then(|machine| machine.role.as_deref());
-        let NotAsked { begin, step } = told;
-        let first = when(role == Some("master"));
-        Some(self.tell(row!(PerhapsBeforeLogs begin, step, first)))
+        Some(self.tell(row!(PerhapsBeforeLogs first = role == Some("master"))))
     }
 
     /// The audit's word on the image of its set, where that may be too old for the platform.
@@ -311,14 +279,14 @@ impl Case<'_> {
         }
         let alone = self.own_addresses_alone()?;
         let begin = format!("{} is no Node", self.name);
-        Some(self.tell(row!(NoAddressAndNoLog begin, alone)))
+        self.holes.push(("silence", begin));
+        Some(self.tell(row!(NoAddressAndNoLog alone)))
     }
 
     /// No address, or one that a machine gives itself, where it is the machine that tells of its addresses.
-    fn without_usable_address(&mut self, told: &NotAsked) -> Option<Finding> {
-        let NotAsked { begin, step } = told;
+    fn without_usable_address(&mut self) -> Option<Finding> {
         let alone = self.own_addresses_alone()?;
-        Some(self.tell(row!(NoAddressFromDhcp begin, step, alone)))
+        Some(self.tell(row!(NoAddressFromDhcp alone)))
     }
 
     /// Addresses that it gave itself, where it has no other and is the one that tells of them.
@@ -333,28 +301,18 @@ impl Case<'_> {
             IpAddr::V6(ip) => ip.is_unicast_link_local(),
         };
         let own = &self.aliases.addresses;
-        if is_told_by_cloud || !own.iter().all(is_own) {
-            return None;
-        }
-        let own: Vec<String> = own.iter().map(IpAddr::to_string).collect();
-        Some(own.join(", "))
+        (!is_told_by_cloud && own.iter().all(is_own)).then(|| joined(own))
     }
 
     /// Puts into the evidence that nothing was asked.
     fn see_nothing(&mut self, since: Moment) {
-        let addresses: Vec<String> = self
-            .aliases
-            .addresses
-            .iter()
-            .map(IpAddr::to_string)
-            .collect();
-        let from = match addresses.as_slice() {
-            [] => "no request that is known as its own, as it has no address,".to_owned(),
-            [one] => format!("no request from {one}"),
-            [one, others @ ..] => format!(
-                "no request from {one} or its {} other addresses",
-                others.len()
-            ),
+        let addresses = &self.aliases.addresses;
+        let from = match (addresses.first(), addresses.len()) {
+            (None, _) => "no request that is known as its own, as it has no address,".to_owned(),
+            (Some(one), 1) => format!("no request from {one}"),
+            (Some(one), all) => {
+                format!("no request from {one} or its {} other addresses", all - 1)
+            }
         };
         let servers = self.facts.logs.servers().count();
         let logs = if servers == 1 { "log" } else { "logs" };
@@ -411,12 +369,11 @@ impl Case<'_> {
 
     /// The CA in its user data, where that does not fit the machine-config-server's: a client that
     /// distrusts the server is in the server's log.
-    fn wrong_authority(&mut self, told: &NotAsked) -> Option<Finding> {
-        let NotAsked { begin, step } = told;
-        let finding = match self.expired_authority() {
-            Some(why) => self.tell(row!(PerhapsAuthorityExpired begin, step, why)),
+    fn wrong_authority(&mut self) -> Option<Finding> {
+        let row = match self.expired_authority() {
+            Some(why) => row!(PerhapsAuthorityExpired why),
             None => match self.trusts_server() {
-                Some(false) => self.tell(row!(PerhapsUnknownAuthority begin, step)),
+                Some(false) => row!(PerhapsUnknownAuthority),
                 Some(true) => return None,
                 None => {
                     self.unseen(self.no_user_data());
@@ -424,32 +381,29 @@ impl Case<'_> {
                 }
             },
         };
+        let finding = self.tell(row);
         Some(self.about_authority(finding))
     }
 
     /// A CA that has expired: the one in its user data, or the machine-config-server's own.
     pub(super) fn expired_authority(&mut self) -> Option<String> {
         self.machine?;
-        let of_secret = self
-            .user_data()
-            .and_then(|user_data| user_data.authorities.until);
-        let of_server = self.facts.own_authorities.until;
-        let (until, source, whose) = if let Some(until) = of_secret.filter(|at| *at < self.now) {
-            (until, self.secret()?, "the CA in its user data")
-        } else {
-            let until = of_server.filter(|at| *at < self.now)?;
-            (
-                until,
+        let own = self.user_data().map(|user_data| &user_data.authorities);
+        let over = |of: &Authorities| of.until.filter(|at| *at < self.now);
+        let (until, source, whose) = match own.and_then(over) {
+            Some(until) => (until, self.secret()?, "the CA in its user data"),
+            None => (
+                over(&self.facts.own_authorities)?,
                 OWN_AUTHORITY.to_owned(),
                 "the machine-config-server's CA",
-            )
+            ),
         };
         self.see(source, Some(until), EXPIRED);
         Some(format!("{whose} expired{}", self.ago(until)))
     }
 
     /// User data of a spec that the image's Ignition does not read.
-    fn unreadable_pointer(&mut self, told: &NotAsked) -> Option<Finding> {
+    fn unreadable_pointer(&mut self) -> Option<Finding> {
         let spec = self.user_data()?.spec;
         let judged = self.judged?;
         let (set, version) = (judged.short_name(), judged.sure_version()?);
@@ -457,19 +411,15 @@ impl Case<'_> {
         if ignition.can_read(spec) != Some(false) {
             return None;
         }
-        let says = ignition.says();
-        self.see(
-            self.secret()?,
-            None,
-            format!("user data of Ignition spec {spec}"),
-        );
+        let (says, reads) = (ignition.says(), ignition.reads);
+        let text = format!("user data of Ignition spec {spec}");
+        self.see(self.secret()?, None, text);
         self.see(&set, None, format!("boot image {version}: {says}"));
-        let (NotAsked { begin, step }, reads) = (told, ignition.reads);
-        Some(self.tell(row!(UserDataSpecTooNew begin, step, spec, version, says, set, reads)))
+        Some(self.tell(row!(UserDataSpecTooNew spec, version, says, set, reads)))
     }
 
     /// User data that asks another host than the cluster's.
-    fn wrong_host(&mut self, told: &NotAsked) -> Option<Finding> {
+    fn wrong_host(&mut self) -> Option<Finding> {
         let host = self.facts.server_host.as_ref()?;
         let hosts = &self.user_data()?.hosts;
         // On bare metal and the like it is an address.
@@ -478,13 +428,9 @@ impl Case<'_> {
             return None;
         }
         let secret = self.secret()?;
-        self.see(
-            &secret,
-            None,
-            "asks another host than the cluster's internal API",
-        );
-        let NotAsked { begin, step } = told;
-        Some(self.tell(row!(UserDataForOtherHost begin, step, host, secret)))
+        let text = "asks another host than the cluster's internal API";
+        self.see(&secret, None, text);
+        Some(self.tell(row!(UserDataForOtherHost host, secret)))
     }
 }
 
@@ -494,7 +440,6 @@ const OWN_AUTHORITY: &str = "ConfigMap openshift-machine-config-operator/machine
 const EXPIRED: &str = "its last CA expired";
 
 /// The HTTP status of a failure, where the client got one.
-fn status(kind: FailureKind) -> String {
-    let status = kind.status();
-    status.map_or(String::new(), |status| format!(" ({status})"))
+fn status(kind: FailureKind) -> Option<String> {
+    kind.status().map(|status| format!(" ({status})"))
 }

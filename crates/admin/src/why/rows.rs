@@ -1,20 +1,24 @@
 //! Rows of what is told (pure): `causes.yaml` has their words; the code says which row, and what fills its
 //! holes.
 
+use super::cause::Cause;
 use super::ground::Counter;
+use super::ignition_specs::Spec;
+use super::moment::Moment;
 use super::way::{At, Stage};
 use crate::forms::shell::word;
 use schemars::Schema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::LazyLock;
 
 /// The words of a row.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Words {
-    /// Its name for scripts, where that is another than the row's.
+    /// Its name for scripts, where that is another than the row's, or it has no stage.
     pub(super) cause: String,
     /// None has what is said beside another row.
     pub(super) stage: Option<Stage>,
@@ -55,8 +59,8 @@ pub(super) struct Row(pub(super) &'static str, pub(super) Holes);
 
 /// A row: `row!(Name hole, other = value)`.
 macro_rules! row {
-    (@ $hole:ident) => { $hole.to_string() };
-    (@ $hole:ident $value:expr) => { $value.to_string() };
+    (@ $hole:ident) => { $crate::why::rows::Hole::text(&$hole) };
+    (@ $hole:ident $value:expr) => { $crate::why::rows::Hole::text(&$value) };
     ($name:ident $($hole:ident $(= $value:expr)?),*) => {
         $crate::why::rows::Row(
             stringify!($name),
@@ -66,20 +70,61 @@ macro_rules! row {
 }
 pub(super) use row;
 
-/// Fills a hole that stands for a yes or a no.
-pub(super) fn when(is: bool) -> &'static str {
-    if is { "yes" } else { "" }
+/// What fills a hole; of what is not, or not so, nothing is known.
+pub(super) trait Hole {
+    fn text(&self) -> String;
+}
+
+impl<T: Hole + ?Sized> Hole for &T {
+    fn text(&self) -> String {
+        (**self).text()
+    }
+}
+
+impl<T: Hole> Hole for Option<T> {
+    fn text(&self) -> String {
+        self.as_ref().map(Hole::text).unwrap_or_default()
+    }
+}
+
+impl Hole for bool {
+    fn text(&self) -> String {
+        self.then(|| "yes".to_owned()).unwrap_or_default()
+    }
+}
+
+macro_rules! holes {
+    ($($of:ty),*) => {$(
+        impl Hole for $of {
+            fn text(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+holes!(str, String, u8, u16, usize, IpAddr, Moment, Spec);
+
+impl Words {
+    /// The cause of a row of this name; `None` where it only stands beside one.
+    fn cause(&'static self, name: &'static str) -> Option<Cause> {
+        match &*self.cause {
+            "" => self.stage.map(|_| Cause(name)),
+            own => Some(Cause(own)),
+        }
+    }
 }
 
 impl Row {
+    /// The cause that it is of.
+    pub(super) fn cause(&self) -> Option<Cause> {
+        ROWS.get(self.0)?.cause(self.0)
+    }
+
     /// Its words, and the words of others that tell it from another of its name in place of their holes.
     pub(super) fn told(self, own: Holes) -> Words {
         let Self(name, mut holes) = self;
         holes.extend(own);
         let mut words = ROWS.get(name).cloned().unwrap_or_default();
-        if words.cause.is_empty() {
-            name.clone_into(&mut words.cause);
-        }
         for text in [&mut words.step, &mut words.sentence] {
             *text = fill(text, &holes);
         }
@@ -175,22 +220,20 @@ fn up_to_brace(text: &str) -> &str {
 
 /// Gives the name of each cause its row's sentence as its description.
 pub(super) fn describe(schema: &mut Schema) {
-    let Some(Value::Array(names)) = schema.remove("enum") else {
-        return;
-    };
-    let about = |name: Value| {
-        let words = name.as_str().and_then(|name| ROWS.get(name));
-        let sentence = words.map_or("", |words| &words.sentence);
+    let causes = ROWS.iter().filter_map(|(name, words)| words.cause(name));
+    let about = |Cause(name)| {
+        let sentence = ROWS.get(name).map_or("", |words| &words.sentence);
         json!({ "const": name, "description": shown(sentence) })
     };
-    let variants = names.into_iter().map(about).collect();
+    let causes: BTreeSet<Cause> = causes.collect();
+    let variants = causes.into_iter().map(about).collect();
     schema.insert("oneOf".to_owned(), Value::Array(variants));
 }
 
 /// A text with the names of its holes in capitals: three dots are another row's sentence.
 fn shown(text: &str) -> String {
     let name = |hole: &str| match hole {
-        "told" | "begin" => "...".to_owned(),
+        "told" | "begin" | "silence" => "...".to_owned(),
         hole => hole.to_uppercase(),
     };
     let holes: Vec<_> = holes_of(text).map(|hole| (hole, name(hole))).collect();
@@ -224,16 +267,19 @@ fn holes_of(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::why::cause::Cause;
-    use std::collections::BTreeSet;
-
-    fn cause(name: &str, words: &Words) -> Option<Cause> {
-        let own = Some(&*words.cause).filter(|own| !own.is_empty());
-        serde_json::from_value(own.unwrap_or(name).into()).ok()
-    }
 
     /// Holes of each row, which the subject fills.
-    const OWN: [&str; 5] = ["name", "object", "namespace", "own", "told"];
+    const OWN: [&str; 9] = [
+        "name",
+        "object",
+        "namespace",
+        "own",
+        "told",
+        "silence",
+        "silent",
+        "joined",
+        "which",
+    ];
 
     fn texts(words: &Words) -> impl Iterator<Item = &str> {
         let one = [&words.step, &words.sentence].into_iter();
@@ -313,10 +359,9 @@ mod tests {
     #[test]
     fn each_row_is_a_cause_with_a_next_step_or_stands_beside_one() {
         for (name, words) in ROWS.iter() {
-            let own = cause(name, words);
+            let own = words.cause(name);
             let is_seen = words.stage.is_some() && !words.sentence.contains("{told}");
             if is_seen {
-                assert!(own.is_some(), "{name} is no cause");
                 assert!(!words.step.is_empty() && words.first.is_empty(), "{name}");
                 let is_helped = words.stage == Some(Stage::Joined) || FOLLOWED.contains(&&**name);
                 assert!(
@@ -341,13 +386,13 @@ mod tests {
     fn the_docs_have_each_row() {
         let mut page = include_str!("causes.md").to_owned();
         for (name, words) in ROWS.iter().filter(|(_, words)| words.stage.is_some()) {
-            let cause = cause(name, words).unwrap();
+            let Cause(cause) = words.cause(name).unwrap();
             let next = words.first.iter().chain(&words.next);
             let next = next.map(|next| shown(next));
             let next: Vec<String> = next.filter(|next| !next.is_empty()).collect();
             let cell = |text: &str| text.replace('|', r"\|");
             page += &format!(
-                "| {cause:?} | {} | {} |\n",
+                "| {cause} | {} | {} |\n",
                 cell(&shown(&words.sentence)),
                 cell(&next.join("; "))
             );

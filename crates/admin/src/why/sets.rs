@@ -1,21 +1,20 @@
 //! Sets that want more machines than they have, and were refused them (pure).
 
 use super::case::{Case, Subject};
-use super::failures::{Failure, FailureKind, OTHER};
+use super::failures::{Failure, FailureKind, help};
 use super::finding::{Finding, sentence};
-use super::hosted::{is_stopped, says_why};
+use super::hosted::{has_machines_of_no_pool, is_stopped, says_why};
 use super::hosted_cluster::clusters_without_cloud;
 use super::index::Index;
-use super::rows::{row, when};
+use super::rows::row;
 use super::why_not_made::{ALL_READY, machine_line};
 use crate::audit::Unread;
 use skewguard_cluster::cluster::Cluster;
-use skewguard_cluster::kinds::event::Event;
 use skewguard_cluster::kinds::groups::MACHINE_API;
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::machine_set::MachineSet;
-use skewguard_cluster::kinds::metadata::{Condition, Metadata, condition};
-use skewguard_cluster::kinds::node_pool::NodePool;
+use skewguard_cluster::kinds::{
+    Condition, Event, Machine, MachineSet, Metadata, NodePool, condition,
+};
+use skewguard_cluster::names::count;
 
 const SET: &str = "MachineSet";
 const CONTROL_PLANE: &str = "ControlPlaneMachineSet";
@@ -24,25 +23,24 @@ const CONTROL_PLANE: &str = "ControlPlaneMachineSet";
 pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
     let facts = index.facts;
     let ground = &index.ground;
-    let own = facts.machine_sets.iter().chain(&facts.windows_sets);
-    let own = own.map(|set| (SET, set, ground.has_machines));
-    let of_cluster_api = facts.cluster_api_sets.iter();
-    let of_cluster_api = of_cluster_api.map(|set| (SET, set, ground.has_pool_machines));
-    let active = facts.control_planes.iter().filter(|set| !set.is_inactive);
-    let active = active.map(|set| (CONTROL_PLANE, set, ground.has_machines));
-    let sets = own.chain(of_cluster_api).chain(active);
-    let sets = sets.filter(|(kind, set, has_machines)| {
-        // The other copy counts, or it goes.
-        let is_over = set.is_mirror || set.is_deleting;
-        let is_known = *has_machines && set.replicas_now.is_some();
-        let is_short = set.wanted() > set.made() && !is_over;
-        is_short && (refusal(index, kind, set).is_some() || is_known)
+    let (own, of_cluster_api) = (ground.has_machines, ground.has_pool_machines);
+    let all = [
+        (SET, &facts.machine_sets, own),
+        (SET, &facts.windows_sets, own),
+        (SET, &facts.cluster_api_sets, of_cluster_api),
+        (CONTROL_PLANE, &facts.control_planes, own),
+    ];
+    let sets = all.into_iter().flat_map(|(kind, sets, has_machines)| {
+        let short = sets.iter().filter(move |set| {
+            // The other copy counts, it goes, or makes none.
+            let is_over = set.is_mirror || set.is_deleting || set.is_inactive;
+            let is_known = has_machines && set.replicas_now.is_some();
+            let is_short = set.wanted() > set.made() && !is_over;
+            is_short && (is_known || refusal(index, kind, set).is_some())
+        });
+        short.map(move |set| Subject::Set(kind, set))
     });
-    let sets = sets.map(|(kind, set, _)| Subject::Set(kind, set));
-    let machines = facts.all_machines();
-    let has_nobodys = machines
-        .clone()
-        .any(|one| one.is_of_cluster_api() && one.node_pool.is_none());
+    let has_nobodys = has_machines_of_no_pool(facts);
     // Fewer than it wants were read, and fewer that wait than it lacks: these are told by themselves.
     let is_short = |pool: &NodePool, own: &[&Machine], lacks: i64| {
         let waiting = own.iter().filter(|one| one.node.is_none()).count();
@@ -93,16 +91,12 @@ pub(super) fn machines_not_read(index: &Index<'_>) -> Vec<Unread> {
         let Metadata {
             namespace, name, ..
         } = &set.metadata;
-        let own = index
-            .links
-            .owned_by(MACHINE_API, SET, namespace, name)
-            .len();
-        let missing = set.made() - i64::try_from(own).unwrap_or(i64::MAX);
+        let own = index.links.owned_by(MACHINE_API, SET, namespace, name);
+        let made = set.made();
+        let missing = made - i64::try_from(own.len()).unwrap_or(i64::MAX);
         (missing > 0).then(|| {
             let why = format!(
-                "{missing} of MachineSet {} were not read, which says that it has {}",
-                set.metadata.name,
-                set.made()
+                "{missing} of MachineSet {name} were not read, which says that it has {made}"
             );
             Unread::new("Machines", why)
         })
@@ -141,9 +135,9 @@ impl<'a> Case<'a> {
     /// A set that wants more machines than it has.
     pub(super) fn set_without_machines(&mut self, set: &'a MachineSet) -> Finding {
         let kind = self.subject.kind();
-        let missing = set.wanted() - set.made();
+        let missing = usize::try_from(set.wanted() - set.made()).unwrap_or_default();
         let are = if missing == 1 { "is" } else { "are" };
-        let missing = format!("{missing} Machine{}", if are == "is" { "" } else { "s" });
+        let missing = count(missing, "Machine");
         let refusal = refusal(self.index, kind, set);
         let is_event = matches!(refusal, Some(Refusal::Event(_)));
         let (source, at, message, by, tried) = match refusal {
@@ -162,28 +156,25 @@ impl<'a> Case<'a> {
                 String::new(),
             ),
             None => {
-                let stale = when(set.is_stale);
-                return match kind {
-                    CONTROL_PLANE => {
-                        self.tell(row!(NoControlPlaneMachineMade missing, kind, are, stale))
-                    }
-                    _ => self.tell(row!(NoMachineMadeSilently missing, kind, are, stale)),
-                };
+                let stale = set.is_stale;
+                return self.tell(match kind {
+                    CONTROL_PLANE => row!(NoControlPlaneMachineMade missing, kind, are, stale),
+                    _ => row!(NoMachineMadeSilently missing, kind, are, stale),
+                });
             }
         };
         self.see(&source, at, &message);
         let failure = Failure::of_platform(None, &message);
         let is_ours = failure.is_some_and(|one| one.cause == FailureKind::SkewguardRefuses);
-        let help = failure.map_or(OTHER, |failure| &failure.next);
         let by = match is_ours && !is_event {
             true => "skewguard's admission policy refuses it",
             false => by,
         };
-        let says = sentence(&message);
-        let finding = match is_ours {
-            true => self.tell(row!(SkewguardRefuses missing, kind, are, tried, by, says)),
-            false => self.tell(row!(NoMachineMade missing, kind, are, tried, by, says, help)),
-        };
+        let (says, help) = (sentence(&message), help(failure));
+        let finding = self.tell(match is_ours {
+            true => row!(SkewguardRefuses missing, kind, are, tried, by, says),
+            false => row!(NoMachineMade missing, kind, are, tried, by, says, help),
+        });
         let finding = finding.because(failure).sure(self, source);
         self.told_by(is_event, finding)
     }

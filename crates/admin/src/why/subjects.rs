@@ -1,16 +1,16 @@
 //! Everything that should become a Node, and is none (pure).
 
 use super::case::{Case, Subject};
-use super::index::{Index, Stranger};
+use super::index::{Index, Stranger, is_nobodys};
 use super::instance_state::is_off;
 use super::moment::Moment;
 use super::remade::{is_given_up, is_remade};
 use super::sets::sets_without_machines;
 use super::way::YOUNG;
+use crate::text::printable;
 use skewguard_cluster::cluster::Cluster;
-use skewguard_cluster::kinds::host::Host;
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::kinds::{Host, Machine, Metadata, Node};
+use std::collections::BTreeSet;
 
 /// The subjects that wait.
 #[derive(Default)]
@@ -62,14 +62,12 @@ pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
     let others = hosts.map(Subject::Host).chain(agents.map(Subject::Agent));
     let others = others.filter_map(|subject| without_node(index, subject));
     let nodes = facts.all_nodes().filter(|node| {
-        let is_nobodys = node.machine.is_none() && index.links.machine_of(node).is_none();
-        is_nobodys && (node.is_uninitialized() || waits_to_serve(index, node))
+        let waits = node.is_uninitialized() || waits_to_serve(index, node);
+        waits && is_nobodys(&index.links, node)
     });
     let others = others.chain(nodes.map(|node| (node.metadata.created, Subject::Node(node))));
-    let mut all: Vec<Waiting<'_>> = machines
-        .map(|machine| (waits_since(index, machine), Subject::Machine(machine)))
-        .chain(others)
-        .collect();
+    let machines = machines.map(|one| (waits_since(index, one), Subject::Machine(one)));
+    let mut all: Vec<Waiting<'_>> = machines.chain(others).collect();
     all.sort_by_key(|(since, _)| *since);
     all
 }
@@ -78,9 +76,7 @@ pub(super) fn waiting<'a>(index: &Index<'a>) -> Vec<Waiting<'a>> {
 fn waits_since(index: &Index<'_>, machine: &Machine) -> Option<Moment> {
     let node = machine.node.as_deref();
     let node = node.and_then(|name| index.links.node(name));
-    let ready = node.and_then(|node| node.ready.as_ref());
-    let not_ready = ready.filter(|ready| !ready.is_true());
-    let since = not_ready.and_then(|ready| ready.since());
+    let since = node.and_then(|node| node.not_ready()?.since());
     since.or(machine.metadata.created)
 }
 
@@ -98,14 +94,11 @@ fn without_node<'a>(index: &Index<'a>, subject: Subject<'a>) -> Option<Waiting<'
 }
 
 /// Hosts of nobody that fail before a machine can take them, and that no explanation has named.
-pub(super) fn failing_hosts<'a>(
-    index: &Index<'a>,
-    is_named: &dyn Fn(&str) -> bool,
-) -> Vec<Waiting<'a>> {
+pub(super) fn failing_hosts<'a>(index: &Index<'a>, named: &BTreeSet<&str>) -> Vec<Waiting<'a>> {
     let hosts = index.facts.hosts.iter();
     let failing = hosts.filter(|host| {
         let is_free = host.consumer.is_none() && host.fails_before_use();
-        is_free && !is_named(&host.metadata.full_name())
+        is_free && !named.contains(&*host.metadata.full_name())
     });
     let found = failing.filter_map(|host| without_node(index, Subject::Host(host)));
     found.collect()
@@ -120,47 +113,43 @@ fn is_without_node(index: &Index<'_>, machine: &Machine) -> bool {
     };
     match index.links.node(name) {
         Some(node) => {
-            let ready = node.ready.as_ref();
-            let is_new = node
-                .metadata
-                .created
-                .is_some_and(|at| index.now.since(at) < YOUNG);
+            let made = node.metadata.created;
+            let is_new = made.is_some_and(|at| index.now.since(at) < YOUNG);
             machine.is_failed()
-                || ready.map_or_else(|| is_off(index, machine), |ready| !ready.is_true())
+                || node.not_ready().is_some()
+                || node.ready.is_none() && is_off(index, machine)
                 || node.is_uninitialized() && !is_new
                 || waits_to_serve(index, node)
         }
         // The Nodes of a NodePool's machines are in another cluster.
-        None => machine.is_failed() || index.ground.has_nodes && !index.is_elsewhere(machine),
+        None => machine.is_failed() || index.ground.has_nodes && !index.facts.is_elsewhere(machine),
     }
 }
 
 /// Tells if the last request for the certificate that a Node serves with has waited for long.
 fn waits_to_serve(index: &Index<'_>, node: &Node) -> bool {
-    let own = node.metadata.name.to_ascii_lowercase();
-    let requests = index.links.requests.get(&*own);
-    let serving = requests.into_iter().flatten().filter(|one| !one.is_client);
-    let last = serving.max_by_key(|one| one.metadata.created);
-    last.filter(|one| one.is_pending())
-        .and_then(|one| one.metadata.created)
-        .is_some_and(|at| index.now.since(at) >= YOUNG)
+    let last = index.serving_requests(&node.metadata.name).next_back();
+    let last = last.filter(|one| one.is_pending());
+    let made = last.and_then(|one| one.metadata.created);
+    made.is_some_and(|at| index.now.since(at) >= YOUNG)
 }
 
-/// The requests of nobody that no explanation has named, and how many of them are young. That a Node is
-/// gone is told where there are no Machines: with them it is gone with its Machine.
+/// The requests of nobody that no explanation has told of, or all where those are not of these machines alone. That a
+/// Node is gone is told where there are no Machines: with them it is gone with its Machine.
 pub(super) fn strangers<'a>(
     index: &Index<'a>,
-    is_named: &dyn Fn(&str) -> bool,
-    is_told: &dyn Fn(&str) -> bool,
+    told: &BTreeSet<&str>,
+    are_all_named: bool,
 ) -> Vec<Waiting<'a>> {
+    let is_told = |one: &Stranger<'_>| told.contains(&*one.last.metadata.name);
     let has_machines = index.facts.all_machines().next().is_some();
     let is_left = |stranger: &&Stranger<'_>| {
         let is_over = has_machines && stranger.last.is_signed
             || !index.ground.has_nodes && !stranger.last.is_pending();
-        !is_over && !is_named(&stranger.last.metadata.name)
+        let is_told = are_all_named && is_told(stranger);
+        !is_over && !is_told
     };
-    let namesakes = index.namesakes.iter();
-    let namesakes = namesakes.filter(|one| !is_told(&one.last.metadata.name));
+    let namesakes = index.namesakes.iter().filter(|one| !is_told(one));
     let all = index.strangers.iter().filter(is_left).chain(namesakes);
     all.map(|one| (one.first, Subject::Request(one.last)))
         .collect()
@@ -183,8 +172,8 @@ pub(super) fn all_named<'a>(
             return Err(match namespace {
                 Some(namespace) => format!(
                     "{}: there is no Machine, BareMetalHost or Agent of that name in namespace {}",
-                    crate::text::printable(name),
-                    crate::text::printable(namespace)
+                    printable(name),
+                    printable(namespace)
                 ),
                 None => not_there(index.facts, name),
             });
@@ -200,24 +189,19 @@ fn named<'a>(index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
     let facts = index.facts;
     let (before, own) = name.rsplit_once('/').unwrap_or(("", name));
     let is = |subject: Subject<'_>| {
-        let metadata = subject.metadata();
-        metadata.name.eq_ignore_ascii_case(own)
-            && (before.is_empty()
-                || before == metadata.namespace
-                || is_kind(before, subject.kind()))
+        let Metadata {
+            namespace, name, ..
+        } = subject.metadata();
+        let is_there = before == namespace || is_kind(before, subject.kind());
+        name.eq_ignore_ascii_case(own) && is_there
     };
-    let by_node = index
-        .links
-        .node(own)
-        .and_then(|node| node.machine.as_deref());
+    let by_node = index.links.node(own);
+    let by_node = by_node.and_then(|node| node.machine.as_deref());
     let of_node = |machine: &Machine| {
-        let node = machine.node.as_deref();
-        node == Some(own) && (before.is_empty() || is_kind(before, "node"))
+        machine.node.as_deref() == Some(own) && is_kind(before, "node")
             || by_node == Some(&machine.metadata.full_name())
     };
-    let machines = facts
-        .all_machines()
-        .filter(|machine| index.links.counts(machine));
+    let machines = facts.all_machines().filter(|one| index.links.counts(one));
     let machines = machines.filter(|one| is(Subject::Machine(one)) || of_node(one));
     let is_named = |hostname: &Option<String>| hostname.as_deref() == Some(own);
     let hosts = facts.hosts.iter();
@@ -240,22 +224,20 @@ fn named<'a>(index: &Index<'a>, name: &str) -> Vec<Subject<'a>> {
 
 /// The Machines of a set of this name, else the Node that no Machine stands for.
 fn of_set_or_node<'a>(index: &Index<'a>, (before, own): (&str, &str)) -> Vec<Subject<'a>> {
-    let is_kind = |kind| before.is_empty() || is_kind(before, kind);
     let machines = index.facts.all_machines();
     let of_set = machines.filter(|machine| {
-        let is_there = before == machine.metadata.namespace || is_kind("MachineSet");
+        let is_there = before == machine.metadata.namespace || is_kind(before, "MachineSet");
         is_there && machine.is_owned_by("MachineSet", Some(own))
     });
     let sets = sets_without_machines(index).into_iter().filter(|set| {
-        let metadata = set.metadata();
-        let is_there = before == metadata.namespace || is_kind(set.kind());
-        is_there && metadata.name == own
+        let is_there = set.is_in(before) || is_kind(before, set.kind());
+        is_there && set.metadata().name == own
     });
     let found: Vec<_> = sets.chain(of_set.map(Subject::Machine)).collect();
     if !found.is_empty() {
         return found;
     }
-    let node = index.links.node(own).filter(|_| is_kind("Node"));
+    let node = index.links.node(own).filter(|_| is_kind(before, "Node"));
     node.map(Subject::Node).into_iter().collect()
 }
 
@@ -267,28 +249,25 @@ fn of_host<'a>(index: &Index<'a>, host: &'a Host) -> Subject<'a> {
     machine.map_or(Subject::Host(host), Subject::Machine)
 }
 
-/// Tells if oc takes a word for a kind: `machines.machine.openshift.io`, `bmh`.
+/// Tells if oc takes a word for a kind: `machines.machine.openshift.io`, `bmh`. None is any.
 fn is_kind(word: &str, kind: &str) -> bool {
-    let word = word.split('.').next().unwrap_or(word).to_ascii_lowercase();
+    let own = word.split('.').next().unwrap_or(word).to_ascii_lowercase();
     let kind = kind.to_ascii_lowercase();
     let short = match &*kind {
         "baremetalhost" => "bmh",
         "certificatesigningrequest" => "csr",
         _ => &kind,
     };
-    word == short || word.strip_suffix('s').unwrap_or(&word) == kind
+    word.is_empty() || own == short || own.strip_suffix('s').unwrap_or(&own) == kind
 }
 
 /// A name that nothing has: what was made anew, or a Node without a Machine.
 fn not_there(facts: &Cluster, name: &str) -> String {
     let own = name.rsplit('/').next().unwrap_or(name);
-    let shown = crate::text::printable(name);
-    let gone = facts
-        .events
-        .iter()
-        .filter(|event| event.kind == "Machine" && event.name == own)
-        .max_by_key(|event| event.last);
-    match gone {
+    let shown = printable(name);
+    let events = facts.events.iter();
+    let own = events.filter(|event| event.kind == "Machine" && event.name == own);
+    match own.max_by_key(|event| event.last) {
         Some(event) => format!(
             "{shown}: there is no such Machine any more; the last Event about it is {}{}: {}",
             event.reason,

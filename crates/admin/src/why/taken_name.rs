@@ -1,14 +1,12 @@
 //! Requests under a name that a Node has already, or that is no name: nobody may approve these as they
 //! are (pure).
 
-use super::case::Case;
+use super::case::{Case, joined};
 use super::finding::Finding;
 use super::moment::{CLOCKS, Moment};
-use super::rows::{Row, row, when};
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::names::{is_localhost, normal};
-use skewguard_cluster::kinds::node::Node;
-use skewguard_cluster::kinds::request::{CertificateRequest, OddPart};
+use super::rows::{Row, row};
+use skewguard_cluster::kinds::names::is_localhost;
+use skewguard_cluster::kinds::{CertificateRequest, Machine, Node, OddPart};
 use std::net::IpAddr;
 
 /// The longest time after its Machine that a node's first request is approved (cluster-machine-approver,
@@ -62,10 +60,9 @@ impl Case<'_> {
         request: &CertificateRequest,
         row: Row,
     ) -> Finding {
-        let all = self.index.links.requests.get(&*request.node);
+        let all = self.index.requests_of(&request.node).iter().copied();
         let others = self.facts.misaddressed.iter();
-        let others = others.filter(|one| one.node == request.node);
-        let all = all.into_iter().flatten().copied().chain(others);
+        let all = all.chain(others.filter(|one| one.node == request.node));
         let is_like =
             |other: &CertificateRequest| other.is_client == request.is_client && other.is_pending();
         let all = all.filter(|other| is_like(other)).chain([request]);
@@ -96,10 +93,8 @@ impl Case<'_> {
         let own = all.filter(|_| !finding.words.request).filter(own);
         let own: Vec<_> = own.collect();
         own.into_iter().fold(finding, |finding, one| {
-            self.see_csr(
-                one,
-                format!("of node {}, to another signer, pending", one.node),
-            );
+            let text = format!("of node {}, to another signer, pending", one.node);
+            self.see_csr(one, text);
             let odd = format!("{} {}", one.metadata.name, part_words(OddPart::Signer));
             self.with(finding, row!(ApproveNone odd))
         })
@@ -125,10 +120,11 @@ impl Case<'_> {
             return Err(finding);
         }
         let is_gone = self.index.ground.has_nodes && self.machine.is_some();
-        Ok(match is_gone {
-            true => self.with(finding, row!(NameFree node)),
-            false => self.with(finding, row!(NameNotRead node)),
-        })
+        let row = match is_gone {
+            true => row!(NameFree node),
+            false => row!(NameNotRead node),
+        };
+        Ok(self.with(finding, row))
     }
 
     /// A Node that has the name of a request already.
@@ -184,34 +180,26 @@ impl Case<'_> {
         node: &Node,
         is_ready: bool,
     ) -> Finding {
-        let own = &self.aliases.addresses;
-        let is_elsewhere = !own.is_empty()
-            && !node.addresses.is_empty()
-            && node.addresses.iter().all(|address| !own.contains(address));
-        let others: Vec<String> = node.addresses.iter().map(ToString::to_string).collect();
-        let (id, node, ready) = (&request.metadata.name, &node.metadata.name, when(is_ready));
-        match is_elsewhere {
-            true => self.with(
-                finding,
-                row!(NameOfOther node, ready, addresses = others.join(", "), id),
-            ),
-            false => self.with(finding, row!(NameOfLiving node, ready, id)),
-        }
+        let (is_elsewhere, addresses) = (self.is_elsewhere(node), joined(&node.addresses));
+        let (id, node, ready) = (&request.metadata.name, &node.metadata.name, is_ready);
+        let row = match is_elsewhere {
+            true => row!(NameOfOther node, ready, addresses, id),
+            false => row!(NameOfLiving node, ready, id),
+        };
+        self.with(finding, row)
     }
 
     /// Puts the Node that has the name into the evidence.
     fn see_taker(&mut self, node: &Node) {
         let source = format!("Node {}", node.metadata.name);
-        let addresses: Vec<String> = node.addresses.iter().map(ToString::to_string).collect();
-        let mut parts = vec!["created".to_owned()];
-        parts
-            .extend((!addresses.is_empty()).then(|| format!("addresses {}", addresses.join(", "))));
-        parts.extend(
-            node.provider_id
-                .iter()
-                .map(|id| format!("spec.providerID {id}")),
-        );
-        self.see(&source, node.metadata.created, parts.join(", "));
+        let mut text = "created".to_owned();
+        if !node.addresses.is_empty() {
+            text += &format!(", addresses {}", joined(&node.addresses));
+        }
+        if let Some(id) = &node.provider_id {
+            text += &format!(", spec.providerID {id}");
+        }
+        self.see(&source, node.metadata.created, text);
         if let Some(ready) = &node.ready {
             self.see_condition_of(&source, ready);
         }
@@ -219,16 +207,17 @@ impl Case<'_> {
 
     fn after_deletion(&mut self, finding: Finding) -> Finding {
         let made = self.machine.and_then(|machine| machine.metadata.created);
-        match made.is_some_and(|made| self.now <= made.plus(APPROVED_WITHIN)) {
-            true => self.with(finding, row!(NextByItself)),
-            false => self.with(finding, row!(NextByHand)),
-        }
+        let row = match made.is_some_and(|made| self.now <= made.plus(APPROVED_WITHIN)) {
+            true => row!(NextByItself),
+            false => row!(NextByHand),
+        };
+        self.with(finding, row)
     }
 
     /// The last moment at which a Node's address asked for a config before its kubelet asked for a
     /// certificate.
     fn asked_anew(&self, node: &Node) -> Option<Moment> {
-        let own = self.index.kubelet_requests(&normal(&node.metadata.name));
+        let own = self.index.kubelet_requests(&node.metadata.name);
         let first = own.first()?.metadata.created?;
         let since = node.metadata.created?.max(first.minus(FIRST_BOOT));
         let peers = node.addresses.iter();

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::iter::successors;
 
 /// The longest time that a machine takes to become a Node where nothing is wrong.
 pub(super) const YOUNG: u64 = 600;
@@ -21,21 +20,15 @@ pub(super) enum At {
 
 impl At {
     /// All of them, the first one first.
-    pub(super) fn all() -> impl Iterator<Item = Self> {
-        successors(Some(Self::Instance), |at| at.following())
-    }
-
-    fn following(self) -> Option<Self> {
-        match self {
-            Self::Instance => Some(Self::Requested),
-            Self::Requested => Some(Self::Served),
-            Self::Served => Some(Self::LetIn),
-            Self::LetIn => Some(Self::FirstBoot),
-            Self::FirstBoot => Some(Self::Certificate),
-            Self::Certificate => Some(Self::Node),
-            Self::Node => None,
-        }
-    }
+    pub(super) const ALL: [Self; 7] = [
+        Self::Instance,
+        Self::Requested,
+        Self::Served,
+        Self::LetIn,
+        Self::FirstBoot,
+        Self::Certificate,
+        Self::Node,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {

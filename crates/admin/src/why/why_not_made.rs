@@ -2,13 +2,15 @@
 
 use super::case::Case;
 use super::failures::{Failure, FailureKind};
-use skewguard_cluster::kinds::event::Event;
-use skewguard_cluster::kinds::machine::Machine;
-use skewguard_cluster::kinds::metadata::{Condition, condition};
+use skewguard_cluster::kinds::{Condition, Event, Machine, condition};
 
 impl Case<'_> {
-    /// The condition or the Event that says why there is no instance, and who says it; empty where none does.
+    /// The error, the condition or the Event that says why there is no instance, and who says it; empty where none does.
     pub(super) fn why_not_made(&mut self, machine: &Machine) -> (String, By) {
+        if let Some(text) = error(machine) {
+            self.see(self.field(error_field(machine)), machine.since, &text);
+            return (text, By::Object);
+        }
         if let Some(why) = self.infrastructure_says(machine) {
             return (why, By::Object);
         }
@@ -19,9 +21,9 @@ impl Case<'_> {
         let blamed = blamed.filter(|condition| BLAMED.contains(&&*condition.kind));
         let mut conditions = machine.provider_conditions.iter().chain(blamed);
         let condition = conditions.find(says_why);
-        let events = self.index.events_of(machine);
-        let is_failure = |event: &&&Event| event.is_warning && event.reason.starts_with("Failed");
-        let event = events.iter().rev().find(is_failure);
+        let events = self.index.events_of(machine).into_iter();
+        let is_failure = |event: &&Event| event.is_warning && event.reason.starts_with("Failed");
+        let event = events.rev().find(is_failure);
         if let Some(condition) = condition {
             self.see_condition(condition);
             if !is_bare(machine, condition) {
@@ -32,8 +34,7 @@ impl Case<'_> {
             return (why, By::Object);
         }
         if let Some(event) = event {
-            let source = format!("Event {} of {}", event.reason, self.object());
-            self.see(source, event.last, &event.message);
+            self.see_events(&self.object(), [event]);
             return (format!("an Event says: {}", event.message), By::Event);
         }
         (condition.map_or(String::new(), Condition::says), By::State)
@@ -63,9 +64,8 @@ impl Case<'_> {
     pub(super) fn infrastructure_says_more(&mut self, machine: &Machine, text: &str) -> String {
         let more = self.infrastructure_says(machine);
         let more = more.filter(|more| !text.contains(&**more));
-        more.map_or(String::new(), |more| {
-            format!(". Its infrastructure object says: {more}")
-        })
+        let more = more.map(|more| format!(". Its infrastructure object says: {more}"));
+        more.unwrap_or_default()
     }
 
     /// The line about it in its NodePool's condition: `Machine NAME: Reason: message`.

@@ -39,3 +39,16 @@ pub mod site;
 pub mod stream;
 pub mod target;
 pub mod user_data;
+
+pub use agent::Agent;
+pub use event::Event;
+pub use health_check::HealthCheck;
+pub use host::Host;
+pub use machine::Machine;
+pub use machine_set::MachineSet;
+pub use metadata::{Condition, Metadata, condition};
+pub use node::Node;
+pub use node_pool::{HostedCluster, NodePool};
+pub use report::{Progress, Report};
+pub use request::{CertificateRequest, OddPart};
+pub use user_data::{Authorities, UserData};

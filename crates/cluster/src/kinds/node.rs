@@ -70,6 +70,11 @@ const LACKS: [&str; 4] = [
 pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
 impl Node {
+    /// Its condition Ready, where that is not true.
+    pub fn not_ready(&self) -> Option<&Condition> {
+        self.ready.as_deref().filter(|ready| !ready.is_true())
+    }
+
     /// Its cloud controller manager has not looked at it yet.
     pub fn is_uninitialized(&self) -> bool {
         self.taints.iter().any(|taint| taint == UNINITIALIZED)
