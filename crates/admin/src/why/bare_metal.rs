@@ -1,7 +1,6 @@
 //! BareMetalHosts that are not installed, or do not run (pure).
 
 use super::case::Case;
-use super::cause::Cause;
 use super::failures::{Failure, help};
 use super::finding::{Finding, sentence};
 use super::rows::row;
@@ -35,9 +34,6 @@ impl Case<'_> {
 
     /// A host that its operator has not installed, and what keeps it from that.
     fn not_installed(&mut self, host: &Host) -> Finding {
-        if self.is_perhaps_young(host) {
-            self.unseen(YOUNG_HOST);
-        }
         let since = self
             .span_since(host.since())
             .map(|since| format!(" for {since}"));
@@ -84,8 +80,11 @@ impl Case<'_> {
             }
             _ => return Ok(format!("host {full_name}, {}", host.state)),
         };
-        if finding.cause == Cause("HostNotInstalled") && self.is_perhaps_young(host) {
-            return Err(finding);
+        if !is_installed && error.is_none() && self.is_perhaps_young(host) {
+            self.unseen(YOUNG_HOST);
+            if kept_by(host).is_none() {
+                return Err(finding);
+            }
         }
         Err(finding.sure(self, format!("BareMetalHost {full_name}, {field}")))
     }

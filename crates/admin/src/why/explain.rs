@@ -10,7 +10,7 @@ use super::report::{About, Explanation, WhyReport};
 use super::request_step::{Asked, STILL_ASKS};
 use super::rows::row;
 use super::sets::{machines_not_read, sets_without_machines};
-use super::subjects::{Subjects, all_named, failing_hosts, of_age, strangers, waiting};
+use super::subjects::{all_named, failing_hosts, of_age, strangers, waiting};
 use super::way::{At, Stage};
 use crate::API_VERSION;
 use crate::audit::{BootImageAudit, Origin, SetAudit, Unread};
@@ -47,11 +47,9 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     let tell = |subject| explain(Case::new(&index, subject), &rows);
     let is_of_all = question.names.is_empty();
     let namespace = question.namespace;
-    let Subjects { all, mut young } = if is_of_all {
-        of_age(&index, namespace, waiting(&index))
-    } else {
-        let all = all_named(&index, namespace, question.names)?;
-        Subjects { all, young: 0 }
+    let (all, mut young) = match is_of_all {
+        true => of_age(&index, namespace, waiting(&index)),
+        false => (all_named(&index, namespace, question.names)?, 0),
     };
     let mut machines: Vec<Explanation> = all.into_iter().map(tell).collect();
     if is_of_all {
@@ -67,9 +65,9 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
         let others = strangers(&index, &told, are_all_named).into_iter();
         let others = others.chain(failing_hosts(&index, &hosts));
         let others = others.chain(sets.map(|set| (None, set)));
-        let others = of_age(&index, namespace, others);
-        young += others.young;
-        machines.extend(others.all.into_iter().map(tell));
+        let (others, others_young) = of_age(&index, namespace, others);
+        young += others_young;
+        machines.extend(others.into_iter().map(tell));
     } else {
         // A name may be that of a Node which is there.
         machines.dedup_by(|a, b| a.subject() == b.subject());
@@ -147,10 +145,7 @@ fn explain<'a>(mut case: Case<'a>, rows: &Rows<'a>) -> Explanation {
 /// Looks from the end of the way to its beginning: what the cluster's own objects and logs say comes
 /// before what a node claims.
 fn find(case: &mut Case<'_>) -> Finding {
-    if let Some(finding) = of_lack(case) {
-        return finding;
-    }
-    if let Some(finding) = case.of_deletion() {
+    if let Some(finding) = of_lack(case).or_else(|| case.of_deletion()) {
         return finding;
     }
     let instance = case.instance();

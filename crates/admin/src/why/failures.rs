@@ -72,7 +72,7 @@ pub(super) struct Failure {
     outer: bool,
     /// The code is mostly of this cause, and not always.
     #[serde(default)]
-    supposed: bool,
+    pub(super) supposed: bool,
     /// No other try is made.
     #[serde(default)]
     pub(super) over: bool,
@@ -116,11 +116,6 @@ impl Failure {
             self.cause,
             FailureKind::InstanceBroken | FailureKind::InstanceGone
         )
-    }
-
-    /// Its cause, where the code says it and it is not only supposed.
-    pub(super) fn known_cause(&self) -> Option<FailureKind> {
-        (!self.supposed).then_some(self.cause)
     }
 
     /// Tells if the spec of a set is to be changed: its Machines keep what they were made with.

@@ -177,19 +177,17 @@ impl Finding {
 
     /// Names the failure of a provider that is behind it; one that is only supposed is not named.
     pub(super) fn because(self, failure: Option<&Failure>) -> Self {
-        let failure = failure.and_then(Failure::known_cause);
-        Self { failure, ..self }
+        let failure = failure.filter(|failure| !failure.supposed);
+        Self {
+            failure: failure.map(|failure| failure.cause),
+            ..self
+        }
     }
 
     /// Keeps words of others that tell its cause from another of the same name.
     pub(super) fn says(mut self, words: &str) -> Self {
         self.words.key.push(words.to_owned());
         self
-    }
-
-    /// Tells if something could say otherwise, by which it can be proved.
-    pub(super) fn is_provable(&self) -> bool {
-        !self.words.against.is_empty()
     }
 
     pub(super) fn proof(&self) -> Option<&Proof> {

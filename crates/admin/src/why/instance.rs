@@ -64,8 +64,10 @@ impl Case<'_> {
         let mut source = "status.phase";
         if error(machine).is_some() {
             source = error_field(machine);
-            let more = self.infrastructure_says_more(machine, &text);
-            text = text.trim_end_matches('.').to_owned() + &more;
+            let more = self.infrastructure_says(machine);
+            let more = more.filter(|more| !text.contains(&**more));
+            let more = more.map(|more| format!(". Its infrastructure object says: {more}"));
+            text = text.trim_end_matches('.').to_owned() + &more.unwrap_or_default();
         }
         let source = self.field(source);
         let says = (!text.is_empty()).then(|| sentence(&text));
@@ -227,18 +229,16 @@ impl Case<'_> {
             return format!("Then {replace}: no other try is made by itself");
         }
         let is_of_set = failure.is_some_and(Failure::is_of_spec);
+        // Its controller makes one try alone (machine-api-operator, vSphere).
+        let is_cloned_once =
+            machine.group == MACHINE_API && machine.source.platform() == Some(Platform::VSphere);
         match is_of_set && machine.is_owned_by("MachineSet", None) {
             true => "After a change of the set delete the Machine, which keeps what it was made with; else leave it: its controller tries again by itself",
             // Where its provider's status was read it names none.
-            false if Self::is_cloned_once(machine) && machine.provider_conditions.is_empty() => "Leave the Machine, if status.providerStatus.taskRef names no task: its controller then tries again by itself, and else never",
+            false if is_cloned_once && machine.provider_conditions.is_empty() => "Leave the Machine, if status.providerStatus.taskRef names no task: its controller then tries again by itself, and else never",
             false => "Leave the Machine: its controller tries again by itself",
         }
         .to_owned()
-    }
-
-    /// Tells if its controller makes one try alone (machine-api-operator, vSphere).
-    fn is_cloned_once(machine: &Machine) -> bool {
-        machine.group == MACHINE_API && machine.source.platform() == Some(Platform::VSphere)
     }
 
     /// A Machine whose cloud could not be asked: nothing is known of its instance, unless that asked for

@@ -85,13 +85,11 @@ impl<'a> Case<'a> {
         let strangers: Vec<&CertificateRequest> = strangers.map(|one| one.last).collect();
         let (first, last) = (strangers.first()?, strangers.last()?);
         // Machines without a host name ask under one name.
-        let pending = |node: &str| {
-            let own = self.index.links.first_requests(node);
-            own.iter().filter(|one| one.is_pending()).count()
-        };
-        let machines = |one: &&CertificateRequest| match is_localhost(&one.node) {
-            true => pending(&one.node).max(1),
-            false => 1,
+        let machines = |one: &&CertificateRequest| {
+            let own = self.index.links.first_requests(&one.node);
+            let is_shared = is_localhost(&one.node);
+            let pending = own.iter().filter(|one| is_shared && one.is_pending());
+            pending.count().max(1)
         };
         if strangers.iter().map(machines).sum::<usize>() < self.index.unnamed {
             let nodes = joined(strangers.iter().take(3).map(|one| &one.node));
@@ -215,38 +213,38 @@ impl<'a> Case<'a> {
     fn approved(&mut self, request: &CertificateRequest) -> Finding {
         let (id, source) = (&request.metadata.name, request.source());
         let ago = self.ago(request.metadata.created);
-        let signed = match request.dates {
-            _ if !request.is_signed => match &request.denied {
-                Some(why) => format!(", status.certificate is empty: {why}"),
-                None => ", status.certificate is empty".to_owned(),
-            },
-            Some(dates) => format!(", valid from {} until {}", dates.from, dates.until),
-            None => ", status.certificate is there".to_owned(),
+        let node = &request.node;
+        let signed = match (request.dates, &request.denied) {
+            (_, Some(why)) if !request.is_signed => format!("status.certificate is empty: {why}"),
+            _ if !request.is_signed => "status.certificate is empty".to_owned(),
+            (Some(dates), _) => format!("valid from {} until {}", dates.from, dates.until),
+            (None, _) => "status.certificate is there".to_owned(),
         };
-        let text = format!("of node {}, approved{signed}", request.as_written);
+        let text = format!("of node {}, approved, {signed}", request.as_written);
         self.see_csr(request, text);
         if request.is_signed {
             self.reach(At::Certificate, format!("{id} is signed"));
         }
-        let finding = if !request.is_signed {
-            match &request.denied {
-                Some(why) => self.tell(row!(CertificateRefused id, ago, why = sentence(why))),
-                None => self.tell(row!(CertificateNotSigned id, ago)),
+        let finding = self.tell(match &request.denied {
+            Some(why) if !request.is_signed => {
+                row!(CertificateRefused id, ago, why = sentence(why))
             }
-        } else if request.dates.is_some_and(|dates| dates.until < self.now) {
-            self.tell(row!(CertificateOutlived ago))
-        } else {
-            if let Some(finding) = self.had_joined(request) {
-                return finding;
+            _ if !request.is_signed => row!(CertificateNotSigned id, ago),
+            _ if request.dates.is_some_and(|dates| dates.until < self.now) => {
+                row!(CertificateOutlived ago)
             }
-            if matches!(self.subject, Subject::Request(_)) {
-                self.unseen("whether somebody deleted the Node, and the machine is gone");
+            _ => {
+                if let Some(finding) = self.had_joined(request) {
+                    return finding;
+                }
+                if matches!(self.subject, Subject::Request(_)) {
+                    self.unseen("whether somebody deleted the Node, and the machine is gone");
+                }
+                self.unread(&[Counter::Nodes]);
+                // A request shows its common name, whatever that is.
+                return self.tell(row!(NodeMissing ago, node));
             }
-            self.unread(&[Counter::Nodes]);
-            // A request shows its common name, whatever that is.
-            let node = &request.node;
-            return self.tell(row!(NodeMissing ago, node));
-        };
+        });
         finding.sure(self, source)
     }
 

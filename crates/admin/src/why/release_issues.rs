@@ -59,35 +59,24 @@ impl Case<'_> {
         let platform = self.machine.and_then(|machine| machine.source.platform());
         let platform = platform.map_or("none", Platform::id);
         let operators = &self.facts.operators;
-        let pool = self
-            .own_node_pool()
-            .and_then(|pool| pool.release.as_deref());
-        let is_of_pool = |issue: &Issue| {
-            let ranges = &issue.node_pools;
-            ranges.is_empty() || pool.is_some_and(|own| range(ranges, own).is_some())
-        };
+        let pool = self.own_node_pool();
+        let pool = pool.and_then(|pool| pool.release.as_deref());
         let is_own = |issue: &&Issue| {
-            let operator = issue.operator.as_ref();
+            let (platforms, operator) = (&issue.platforms, issue.operator.as_ref());
             issue.stages.contains(&stage)
-                && is_of_pool(issue)
-                && (issue.platforms.is_empty() || issue.platforms.iter().any(|own| own == platform))
+                && (platforms.is_empty() || platforms.iter().any(|own| own == platform))
                 && operator.is_none_or(|own| operators.is_empty() || operators.contains_key(own))
         };
         let of_cluster = self.facts.release.as_deref();
         let of_hosted = self.hosted_cluster().and_then(HostedCluster::release);
         let says = |issue: &Issue| {
-            let release = match issue.node_pools.is_empty() {
-                true => of_cluster,
-                false => of_hosted,
+            let release = match &*issue.node_pools {
+                [] => of_cluster?,
+                pools => range(pools, pool?).and(of_hosted)?,
             };
-            let Range { from, to } = range(&issue.releases, release?)?;
-            let to = if to == from { "" } else { to };
-            let Issue {
-                name: issue,
-                what,
-                source,
-                ..
-            } = issue;
+            let Range { from, to } = range(&issue.releases, release)?;
+            let to = (to != from).then_some(to);
+            let (issue, what, source) = (&issue.name, &issue.what, &issue.source);
             Some(row!(KnownOfReleases from, to, what, issue, source))
         };
         ISSUES.iter().filter(is_own).filter_map(says).collect()

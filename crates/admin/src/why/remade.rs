@@ -60,7 +60,14 @@ impl<'a> Case<'a> {
         self.see_more("Events MachineDeleted", deleted.len(), 5);
         let with_node = deleted.iter().filter(|one| one.had_node).count();
         let named = deleted.iter().find_map(|one| one.check);
-        let check = self.check_of(machine, named);
+        let mut checks = self.facts.health_checks.iter();
+        let check = match named {
+            Some(name) => checks.find(|check| {
+                let own = &check.metadata;
+                own.name == name && own.namespace == machine.metadata.namespace
+            }),
+            None => self.covering(machine),
+        };
         let name = named.or(check.map(|one| &*one.metadata.name));
         let begin = self.loop_words(machine, &deleted, name);
         let conditions = check.filter(|_| with_node > 0);
@@ -155,17 +162,6 @@ impl<'a> Case<'a> {
         let within = within.filter(|within| *within > 0).map(span);
         let (machines, set) = (count(deleted.len(), "Machine"), set_of(machine));
         self.says(row!(ComesAfter machines, set, check, within))
-    }
-
-    /// The health check that the Events name, else the one that surely looks after the Machine.
-    fn check_of(&self, machine: &Machine, named: Option<&str>) -> Option<&'a HealthCheck> {
-        let Some(name) = named else {
-            return self.covering(machine);
-        };
-        let mut checks = self.facts.health_checks.iter();
-        checks.find(|check| {
-            check.metadata.name == name && check.metadata.namespace == machine.metadata.namespace
-        })
     }
 
     /// The health check that surely looks after a Machine, the one that waits least.

@@ -124,8 +124,9 @@ impl Case<'_> {
         if is_of_others {
             self.unseen("whether it joins this cluster: the logs of another's machine-config-servers would have it");
         }
-        let is_doubted = self.is_doubted();
-        if !silence.is_told_apart || !finding.is_provable() || is_of_others || is_doubted {
+        // With nothing against it no proof is wanted.
+        let is_doubted = self.is_doubted() || finding.words.against.is_empty();
+        if !silence.is_told_apart || is_of_others || is_doubted {
             self.unread(AGAINST);
             return finding;
         }

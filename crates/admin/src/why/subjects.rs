@@ -12,25 +12,16 @@ use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::{Host, Machine, Metadata, Node};
 use std::collections::BTreeSet;
 
-/// The subjects that wait.
-#[derive(Default)]
-pub(super) struct Subjects<'a> {
-    /// Those that wait longest come first.
-    pub(super) all: Vec<Subject<'a>>,
-    /// Those that were made just now.
-    pub(super) young: usize,
-}
-
 /// Something that waits, and since when.
 type Waiting<'a> = (Option<Moment>, Subject<'a>);
 
-/// Those of a namespace that do not wait since just now.
+/// Those of a namespace that do not wait since just now, and how many do.
 pub(super) fn of_age<'a>(
     index: &Index<'a>,
     namespace: Option<&str>,
     all: impl IntoIterator<Item = Waiting<'a>>,
-) -> Subjects<'a> {
-    let mut found = Subjects::default();
+) -> (Vec<Subject<'a>>, usize) {
+    let (mut found, mut young) = (Vec::new(), 0);
     let is_in = |subject: &Subject<'_>| namespace.is_none_or(|name| subject.is_in(name));
     for (since, subject) in all.into_iter().filter(|(_, subject)| is_in(subject)) {
         // What is deleted before it can join is never older, and what has failed is over.
@@ -39,12 +30,12 @@ pub(super) fn of_age<'a>(
         let is_known = index.facts.has_clock();
         if is_known && !is_never_young && since.is_some_and(|since| index.now.since(since) < YOUNG)
         {
-            found.young += 1;
+            young += 1;
         } else {
-            found.all.push(subject);
+            found.push(subject);
         }
     }
-    found
+    (found, young)
 }
 
 /// Everything that waits to become a Node, but for requests and sets, the longest first.

@@ -140,10 +140,19 @@ impl Case<'_> {
             return self.with(finding, row!(NameTaken node));
         };
         if ready.status != "Unknown" {
-            return self.of_living_node(finding, request, there, ready.is_true());
+            // Its kubelet tells of itself: the request is another machine's.
+            let (id, ready) = (&request.metadata.name, ready.is_true());
+            let row = match self.is_elsewhere(there) {
+                true => row!(NameOfOther node, ready, addresses = joined(&there.addresses), id),
+                false => row!(NameOfLiving node, ready, id),
+            };
+            return self.with(finding, row);
         }
         let since = self.span_since(ready.since());
-        if let Some(machine) = self.machine_not_read(there) {
+        let own = self.machine.or_else(|| self.index.links.machine_of(there));
+        let machine = there.machine.as_ref();
+        // The instance of one that was not read may be off.
+        if let Some(machine) = machine.filter(|_| !own.is_some_and(Machine::has_status)) {
             return self.with(finding, row!(NameOfUnreadMachine node, since, machine));
         }
         if self.is_before(there.metadata.created) && self.machine.is_some() {
@@ -163,30 +172,6 @@ impl Case<'_> {
         let row = row!(ApproveIfSame id = request.metadata.name);
         let finding = self.with_approval(finding, request, row);
         self.with(finding, row!(DeleteIfAnew node))
-    }
-
-    /// The Machine of a silent Node that was not read: its instance may be off.
-    fn machine_not_read<'b>(&self, node: &'b Node) -> Option<&'b str> {
-        let own = self.machine.or_else(|| self.index.links.machine_of(node));
-        let machine = node.machine.as_deref();
-        machine.filter(|_| !own.is_some_and(Machine::has_status))
-    }
-
-    /// A Node whose kubelet tells of itself: the request is another machine's.
-    fn of_living_node(
-        &mut self,
-        finding: Finding,
-        request: &CertificateRequest,
-        node: &Node,
-        is_ready: bool,
-    ) -> Finding {
-        let (is_elsewhere, addresses) = (self.is_elsewhere(node), joined(&node.addresses));
-        let (id, node, ready) = (&request.metadata.name, &node.metadata.name, is_ready);
-        let row = match is_elsewhere {
-            true => row!(NameOfOther node, ready, addresses, id),
-            false => row!(NameOfLiving node, ready, id),
-        };
-        self.with(finding, row)
     }
 
     /// Puts the Node that has the name into the evidence.

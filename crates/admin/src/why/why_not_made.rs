@@ -49,7 +49,7 @@ impl Case<'_> {
     }
 
     /// The condition of its infrastructure object that says why.
-    fn infrastructure_says(&mut self, machine: &Machine) -> Option<String> {
+    pub(super) fn infrastructure_says(&mut self, machine: &Machine) -> Option<String> {
         let all = self.facts.infrastructure_conditions(machine).iter();
         let told = all.filter(|condition| !is_bare(machine, condition));
         // `Ready` sums the others up.
@@ -58,14 +58,6 @@ impl Case<'_> {
         let object = format!("{kind} {}/{name}", machine.metadata.namespace);
         self.see_condition_of(&object, condition);
         Some(condition.says())
-    }
-
-    /// What its infrastructure object says beside this.
-    pub(super) fn infrastructure_says_more(&mut self, machine: &Machine, text: &str) -> String {
-        let more = self.infrastructure_says(machine);
-        let more = more.filter(|more| !text.contains(&**more));
-        let more = more.map(|more| format!(". Its infrastructure object says: {more}"));
-        more.unwrap_or_default()
     }
 
     /// The line about it in its NodePool's condition: `Machine NAME: Reason: message`.
