@@ -2,31 +2,26 @@
 //! each kind's row says what is kept of one.
 
 use crate::files::staged::Staged;
-use crate::kinds::agent::Agent;
 use crate::kinds::cluster_version::History;
 use crate::kinds::config_pool::{ConfigPool, Served};
-use crate::kinds::event::Event;
 use crate::kinds::fips::Fips;
-use crate::kinds::health_check::HealthCheck;
-use crate::kinds::host::Host;
 use crate::kinds::image::{self, Image, WhyNot};
 use crate::kinds::infrastructure::VSphere;
 use crate::kinds::karpenter::Karpenter;
 use crate::kinds::kind::Purpose;
 use crate::kinds::machine::{Machine, Source};
 use crate::kinds::machine_configuration::{BootImageConditions, ClusterSkew, ManagedBootImages};
-use crate::kinds::machine_set::MachineSet;
 use crate::kinds::metadata::{Condition, Identity, Metadata};
-use crate::kinds::node::Node;
-use crate::kinds::node_pool::{HostedCluster, NodePool};
 use crate::kinds::others::Others;
 use crate::kinds::provisioning::Provisioning;
-use crate::kinds::report::Report;
-use crate::kinds::request::CertificateRequest;
 use crate::kinds::site::Site;
 use crate::kinds::stream::OwnImage;
 use crate::kinds::target;
 use crate::kinds::user_data::{Authorities, Fingerprint, UserData};
+use crate::kinds::{
+    Agent, CertificateRequest, Event, HealthCheck, Host, HostedCluster, MachineSet, Node, NodePool,
+    Report,
+};
 use crate::known_by::KnownBy;
 use crate::logs::ignition_server::IgnitionServers;
 use crate::logs::log_file::LogFile;

@@ -1,13 +1,8 @@
 //! Links between the objects of a cluster, for a thousand machines (pure): one rule for whoever asks.
 
 use crate::cluster::Cluster;
-use crate::kinds::agent::Agent;
 use crate::kinds::groups::CLUSTER_API;
-use crate::kinds::host::Host;
-use crate::kinds::machine::Machine;
-use crate::kinds::node::Node;
-use crate::kinds::report::Report;
-use crate::kinds::request::CertificateRequest;
+use crate::kinds::{Agent, CertificateRequest, Host, Machine, Node, Report};
 use crate::moment::{CLOCKS, Moment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::moment::{Moment, span};
-use super::report::{About, Evidence};
+use super::report::{Evidence, HOST};
 use super::way::{At, YOUNG};
 use crate::audit::SetAudit;
 use skewguard_cluster::cluster::Cluster;
@@ -45,7 +45,7 @@ impl<'a> Subject<'a> {
     fn head(self) -> (&'static str, &'a Metadata, &'a str) {
         match self {
             Self::Machine(machine) => (machine.kind(), &machine.metadata, ""),
-            Self::Host(host) => ("BareMetalHost", &host.metadata, ""),
+            Self::Host(host) => (HOST, &host.metadata, ""),
             Self::Agent(agent) => {
                 let hostname = agent.hostname.as_deref();
                 ("Agent", &agent.metadata, hostname.unwrap_or_default())
@@ -229,7 +229,7 @@ impl<'a> Case<'a> {
 
     /// Puts a certificate request into the evidence.
     pub(super) fn see_csr(&mut self, request: &CertificateRequest, text: impl Into<String>) {
-        let about = About::Request(request.metadata.name.clone());
+        let about = (REQUEST, request.metadata.name.clone());
         let made = request.metadata.created;
         self.see_about(Some(about), request.source(), made, text);
     }
@@ -244,7 +244,7 @@ impl<'a> Case<'a> {
     ) {
         let name = host.metadata.full_name();
         let source = format!("BareMetalHost {name}, {field}");
-        self.see_about(Some(About::Host(name)), source, at, text);
+        self.see_about(Some((HOST, name)), source, at, text);
     }
 
     /// Puts Events into the evidence, by what they are of.
@@ -265,7 +265,7 @@ impl<'a> Case<'a> {
 
     fn see_about(
         &mut self,
-        about: Option<About>,
+        about: Option<(&'static str, String)>,
         source: impl Into<String>,
         at: Option<Moment>,
         text: impl Into<String>,

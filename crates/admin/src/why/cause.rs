@@ -1,14 +1,9 @@
 //! Names of causes (pure): machines are grouped by them, and scripts match them.
 
 use super::failures::FailureKind;
+use super::rows::Cause;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// A thing that was seen, or a remark about it.
-// One of `causes.yaml`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
-#[schemars(transform = super::rows::describe)]
-pub(crate) struct Cause(pub(super) &'static str);
 
 /// The name of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]

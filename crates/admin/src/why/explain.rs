@@ -6,7 +6,7 @@ use super::ground::Counter;
 use super::index::Index;
 use super::log_report::log_report;
 use super::moment::Moment;
-use super::report::{About, Explanation, WhyReport};
+use super::report::{Explanation, HOST, WhyReport};
 use super::request_step::{Asked, STILL_ASKS};
 use super::rows::row;
 use super::sets::{machines_not_read, sets_without_machines};
@@ -17,7 +17,7 @@ use crate::audit::{BootImageAudit, Origin, SetAudit, Unread};
 use crate::finding::Subject as Object;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::Machine;
-use skewguard_cluster::kinds::groups::KARPENTER;
+use skewguard_cluster::kinds::groups::{KARPENTER, REQUEST};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
@@ -53,14 +53,14 @@ pub(crate) fn why(facts: &Cluster, question: Question<'_>) -> Result<WhyReport, 
     };
     let mut machines: Vec<Explanation> = all.into_iter().map(tell).collect();
     if is_of_all {
-        let told: BTreeSet<&str> = machines.iter().flat_map(Explanation::requests).collect();
+        let told: BTreeSet<&str> = machines.iter().flat_map(|one| one.seen(REQUEST)).collect();
         let strange = index.strangers.iter().map(|one| &*one.last.metadata.name);
         let strange: BTreeSet<&str> = strange.collect();
-        let names_one = |one: &&Explanation| one.requests().any(|name| strange.contains(name));
+        let names_one = |one: &&Explanation| one.seen(REQUEST).any(|name| strange.contains(name));
         let own = machines.iter().filter(names_one).count();
         // Where there are more of them than machines that they may be of, some are of others.
         let are_all_named = told.intersection(&strange).count() <= own;
-        let hosts: BTreeSet<&str> = machines.iter().flat_map(Explanation::hosts).collect();
+        let hosts: BTreeSet<&str> = machines.iter().flat_map(|one| one.seen(HOST)).collect();
         let sets = sets_without_machines(&index).into_iter();
         let others = strangers(&index, &told, are_all_named).into_iter();
         let others = others.chain(failing_hosts(&index, &hosts));
@@ -256,23 +256,5 @@ fn of_logs(case: &mut Case<'_>, asked: Asked) -> Finding {
             let finding = case.of_claim().or_else(|| case.with_own_address_alone());
             finding.unwrap_or_else(|| case.unknown())
         }
-    }
-}
-
-impl Explanation {
-    /// The certificate requests in its evidence.
-    pub(crate) fn requests(&self) -> impl Iterator<Item = &str> {
-        self.evidence.iter().filter_map(|one| match &one.about {
-            Some(About::Request(name)) => Some(&**name),
-            _ => None,
-        })
-    }
-
-    /// The BareMetalHosts in its evidence.
-    pub(crate) fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.evidence.iter().filter_map(|one| match &one.about {
-            Some(About::Host(name)) => Some(&**name),
-            _ => None,
-        })
     }
 }

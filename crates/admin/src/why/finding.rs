@@ -5,11 +5,11 @@
 //! and everything that could say otherwise was read, too.
 
 use super::case::Case;
-use super::cause::{Cause, CauseName};
+use super::cause::CauseName;
 use super::failures::{Failure, FailureKind};
 use super::ground::Counter;
 use super::report::Proof;
-use super::rows::{Row, Words};
+use super::rows::{Cause, Row, Words};
 use super::way::{At, Mark, Stage, Step};
 use skewguard_cluster::kinds::Condition;
 use std::cmp::Ordering;

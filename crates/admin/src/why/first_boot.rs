@@ -33,7 +33,7 @@ impl Case<'_> {
         let issues = issues.map(|issue| row!(KnownIssue issue = issue.says()));
         let beside: Vec<_> = last.into_iter().chain(issues).collect();
         let mut finding = self.with_all(finding, beside);
-        let agent = self.facts.logs.text(seen.last.agent);
+        let agent = &seen.agent;
         let is_of_spec_2 = of_agent(agent).is_some_and(|spec| spec.major == 2);
         if let Some(images) = images_of_agent(agent).filter(|_| is_of_spec_2) {
             finding = self.with(finding, row!(AskedWithOldIgnition agent, images));

@@ -46,5 +46,5 @@ use skewguard_cluster::moment;
 
 pub(crate) use cause::CauseName;
 pub(crate) use explain::{Question, why};
-pub(crate) use report::{Explanation, WhyReport};
+pub(crate) use report::{Explanation, HOST, WhyReport};
 pub(crate) use way::{Mark, Stage, Step};

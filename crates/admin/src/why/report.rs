@@ -1,11 +1,15 @@
 //! The answer of `why`, serialised as `WhyReport`: fields are only ever added.
 
-use super::cause::{Cause, CauseName};
+use super::cause::CauseName;
+use super::rows::Cause;
 use super::way::{Stage, Step};
 use crate::audit::{Origin, Unread};
 use crate::finding::Subject;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// The kind of a host.
+pub(crate) const HOST: &str = "BareMetalHost";
 
 /// Reasons why machines did not become nodes. What is unknown is absent.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
@@ -88,10 +92,17 @@ impl Explanation {
     pub(crate) fn subject(&self) -> Subject<'_> {
         Subject::new(self.kind, &self.namespace, &self.name)
     }
+
+    /// The objects of a kind in its evidence, by their names: certificate requests and BareMetalHosts.
+    pub(crate) fn seen(&self, kind: &str) -> impl Iterator<Item = &str> {
+        let about = self.evidence.iter().filter_map(|one| one.about.as_ref());
+        let own = about.filter(move |(of, _)| *of == kind);
+        own.map(|(_, name)| &**name)
+    }
 }
 
 /// Something that was read and says so, and what could say otherwise and was read, too.
-// Only `Finding::proved` makes one.
+// Only `Finding::sure` makes one.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 pub(crate) struct Proof {
     /// The object and its field, or the log, that says so.
@@ -109,16 +120,9 @@ pub(crate) struct Evidence {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time: Option<String>,
     pub(crate) text: String,
-    /// The object of the source, where others ask for it.
+    /// Kind and name of the object of the source, where others ask for it.
     #[serde(skip)]
-    pub(crate) about: Option<About>,
-}
-
-/// An object that evidence is about, by its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum About {
-    Request(String),
-    Host(String),
+    pub(crate) about: Option<(&'static str, String)>,
 }
 
 /// The logs of the machine-config-server that were read.

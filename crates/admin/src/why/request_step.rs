@@ -67,6 +67,9 @@ pub(super) struct Seen {
     pub(super) unanswered: Option<usize>,
     pub(super) first: Moment,
     pub(super) last: Request,
+    /// The pool and the agent of the last one.
+    pub(super) pool: String,
+    pub(super) agent: String,
     pub(super) failure: Option<(FailureKind, String)>,
     /// The last boot before that failure of which the last request has no error, and the requests since.
     pub(super) before: Option<Before>,
@@ -158,6 +161,8 @@ impl Case<'_> {
             unanswered: boots.last().and_then(unanswered),
             first: first.at,
             last: **last,
+            pool: logs.text(last.pool).to_owned(),
+            agent: logs.text(last.agent).to_owned(),
             failure,
             before,
         })
@@ -313,9 +318,8 @@ impl Case<'_> {
 
     /// Puts a request into the evidence.
     pub(super) fn see_request(&mut self, seen: &Seen) {
-        let logs = &self.facts.logs;
         let at = Some(seen.last.at);
-        let (pool, agent) = (logs.text(seen.last.pool), logs.text(seen.last.agent));
+        let Seen { pool, agent, .. } = seen;
         let agent = if agent.is_empty() { "Ignition" } else { agent };
         let times = match seen.count {
             1 => String::new(),

@@ -37,8 +37,7 @@ impl Case<'_> {
         (kind, error): &(FailureKind, String),
     ) -> Finding {
         let facts = self.facts;
-        let pool = facts.logs.text(seen.last.pool);
-        let agent = facts.logs.text(seen.last.agent);
+        let Seen { pool, agent, .. } = seen;
         let (client, images) = (client(agent), images_of_agent(agent));
         let (says, status) = (sentence(error), status(*kind));
         let times = |count: usize| (count > 1).then(|| format!(" {count} times"));
@@ -82,7 +81,7 @@ impl Case<'_> {
     /// of no error.
     pub(super) fn unanswered_request(&mut self, seen: &Seen, tries: usize) -> Finding {
         let ago = self.ago(seen.last.at);
-        let pool = self.facts.logs.text(seen.last.pool);
+        let pool = &seen.pool;
         self.unread(AGAINST);
         self.tell(row!(AnswerLost pool, tries, ago))
     }
@@ -93,9 +92,7 @@ impl Case<'_> {
         seen: &Seen,
         (kind, error): &(FailureKind, String),
     ) -> Finding {
-        let logs = &self.facts.logs;
-        let pool = logs.text(seen.last.pool);
-        let agent = logs.text(seen.last.agent);
+        let Seen { pool, agent, .. } = seen;
         let installer = agent.starts_with("Go-http-client");
         let (status, tries) = (status(*kind), count(seen.count, "time"));
         let (ago, says) = (self.ago(seen.last.at), sentence(error));

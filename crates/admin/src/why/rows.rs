@@ -1,15 +1,14 @@
 //! Rows of what is told (pure): `causes.yaml` has their words; the code says which row, and what fills its
 //! holes.
 
-use super::cause::Cause;
 use super::ground::Counter;
-use super::ignition_specs::Spec;
-use super::moment::Moment;
 use super::way::{At, Stage};
 use crate::forms::shell::word;
-use schemars::Schema;
-use serde::Deserialize;
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use skewguard_cluster::kinds::ignition_specs::Spec;
+use skewguard_cluster::moment::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -103,6 +102,12 @@ macro_rules! holes {
     )*};
 }
 holes!(str, String, u8, u16, usize, IpAddr, Moment, Spec);
+
+/// A thing that was seen, or a remark about it.
+// One of `causes.yaml`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
+#[schemars(transform = describe)]
+pub(crate) struct Cause(pub(super) &'static str);
 
 impl Words {
     /// The cause of a row of this name; `None` where it only stands beside one.
@@ -219,7 +224,7 @@ fn up_to_brace(text: &str) -> &str {
 }
 
 /// Gives the name of each cause its row's sentence as its description.
-pub(super) fn describe(schema: &mut Schema) {
+fn describe(schema: &mut Schema) {
     let causes = ROWS.iter().filter_map(|(name, words)| words.cause(name));
     let about = |Cause(name)| {
         let sentence = ROWS.get(name).map_or("", |words| &words.sentence);

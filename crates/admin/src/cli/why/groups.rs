@@ -1,6 +1,6 @@
 //! Machines whose cause is the same (pure): many of them are told once.
 
-use crate::why::{CauseName, Explanation, Stage};
+use crate::why::{CauseName, Explanation, HOST, Stage};
 use skewguard_cluster::kinds::groups::REQUEST;
 use skewguard_cluster::names::first_of;
 use std::collections::BTreeMap;
@@ -56,24 +56,21 @@ impl<'a> Group<'a> {
     /// What to do with its first one, and the others' requests or hosts where it names one.
     pub(super) fn next(&self) -> Vec<String> {
         let mut next = self.first.next.clone();
-        let request = |other: &'a Explanation| other.requests().last();
-        let host = |other: &'a Explanation| other.hosts().last();
         if self.first.names_request {
-            next.extend(self.others_have("requests", request));
+            next.extend(self.others_have("requests", REQUEST));
         }
         if self.first.names_host {
-            next.extend(self.others_have("hosts", host));
+            next.extend(self.others_have("hosts", HOST));
         }
         next
     }
 
     /// `The same holds for the others' hosts: openshift-machine-api/rack-2 of worker-2`.
-    fn others_have(
-        &self,
-        what: &str,
-        own: impl Fn(&'a Explanation) -> Option<&'a str>,
-    ) -> Option<String> {
-        let each = |other: &&'a Explanation| Some(format!("{} of {}", own(other)?, other.name));
+    fn others_have(&self, what: &str, kind: &str) -> Option<String> {
+        let each = |other: &&Explanation| {
+            let last = other.seen(kind).last()?;
+            Some(format!("{last} of {}", other.name))
+        };
         let all: Vec<String> = self.others.iter().filter_map(each).collect();
         let names = first_of(all.iter().map(String::as_str), SHOWN, all.len());
         (!all.is_empty()).then(|| format!("The same holds for the others' {what}: {names}"))
