@@ -27,7 +27,7 @@ use crate::logs::ignition_server::IgnitionServers;
 use crate::logs::log_file::LogFile;
 use crate::logs::server_log::ServerLogs;
 use crate::moment::Moment;
-use crate::seen::Seen;
+use crate::seen::SeenObjects;
 use crate::text::is_dns_name;
 use crate::unread::Unread;
 use crate::version::ImageVersion;
@@ -191,7 +191,7 @@ pub struct Cluster {
     pub(crate) foreign: usize,
     /// Group and kind of empty lists.
     pub empty: BTreeSet<(String, String)>,
-    pub seen: Seen,
+    pub seen: SeenObjects,
     /// Number of those that were read once more.
     pub doubles: usize,
     /// Objects of files, until all are read.

@@ -8,13 +8,13 @@ pub mod cluster;
 pub mod connect;
 pub mod file;
 pub mod files;
-pub mod index;
 #[cfg(test)]
 #[path = "../tests/inside.rs"]
 mod inside;
 pub mod kinds;
 pub mod known_by;
 pub mod lenient;
+pub mod links;
 pub mod logs;
 pub mod moment;
 pub mod names;

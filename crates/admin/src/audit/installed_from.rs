@@ -12,7 +12,7 @@ use crate::verdict::{
 };
 use crate::version::{ImageVersion, OcpMinor};
 use skewguard_cluster::cluster::Cluster as Objects;
-use skewguard_cluster::kinds::image::Image as Spec;
+use skewguard_cluster::kinds::image::Image;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::target::meant_release;
@@ -94,7 +94,7 @@ pub(crate) fn broken(
 }
 
 /// Facts of a node's machine, by the node, the spec that it was made from, and its pool.
-fn machine(objects: &Objects, node: &Node, spec: Option<&Spec>) -> Facts {
+fn machine(objects: &Objects, node: &Node, spec: Option<&Image>) -> Facts {
     let own = node.machine();
     let pool = node.pool.as_deref().filter(|_| node.node_pool.is_none());
     let fips = pool.and_then(|pool| objects.fips.of(pool));
@@ -109,8 +109,8 @@ fn machine(objects: &Objects, node: &Node, spec: Option<&Spec>) -> Facts {
 pub(crate) fn joined(lookup: &Lookup<'_>) -> Vec<NodeCount> {
     let sets = Sets::new(lookup);
     let image = |node| match sets.image_of(node) {
-        Image::Own(version) => Some(version.text),
-        Image::First(_) | Image::Unknown => None,
+        NodeImage::Own(version) => Some(version.text),
+        NodeImage::First(_) | NodeImage::Unknown => None,
     };
     let mut counts: BTreeMap<_, usize> = BTreeMap::new();
     for node in &lookup.objects.nodes {
@@ -121,7 +121,7 @@ pub(crate) fn joined(lookup: &Lookup<'_>) -> Vec<NodeCount> {
 }
 
 /// The image that a node was installed from.
-enum Image {
+enum NodeImage {
     /// It says it itself, or its Machine names it.
     Own(ImageVersion),
     /// Version of the first node of its set. A set goes on to other images, as a rule to newer ones.
@@ -129,7 +129,7 @@ enum Image {
     Unknown,
 }
 
-impl Image {
+impl NodeImage {
     fn own(&self) -> Option<ImageVersion> {
         match self {
             Self::Own(version) => Some(version.clone()),
@@ -143,13 +143,13 @@ type Found<'a> = (&'a KnownIssue, Option<ImageVersion>, Option<&'static str>);
 
 /// The issues of a node. What the first node of its set has, the node may have.
 fn found<'a>(
-    image: Image,
+    image: NodeImage,
     judge: impl Fn(Option<&ImageVersion>) -> UpdateIssues<'a>,
 ) -> Vec<Found<'a>> {
     let (own, first) = match image {
-        Image::Own(version) => (Some(version), None),
-        Image::First(version) => (None, Some(version)),
-        Image::Unknown => (None, None),
+        NodeImage::Own(version) => (Some(version), None),
+        NodeImage::First(version) => (None, Some(version)),
+        NodeImage::Unknown => (None, None),
     };
     let of_first = first.as_ref().map(|version| judge(Some(version)).has);
     let of_first = of_first.unwrap_or_default();
@@ -181,7 +181,7 @@ impl<'a> Sets<'a> {
     fn new(lookup: &'a Lookup<'a>) -> Self {
         let mut first: BTreeMap<_, &Node> = BTreeMap::new();
         for machine in &lookup.objects.machines {
-            let Some(node) = lookup.index.node_of(machine) else {
+            let Some(node) = lookup.links.node_of(machine) else {
                 continue;
             };
             let Some(set) = set_of(machine) else {
@@ -196,27 +196,27 @@ impl<'a> Sets<'a> {
     }
 
     /// What a node's Machine names.
-    fn spec_of(&self, node: &Node) -> Option<Spec> {
-        let machine = self.lookup.index.machine_of(node)?;
+    fn spec_of(&self, node: &Node) -> Option<Image> {
+        let machine = self.lookup.links.machine_of(node)?;
         let objects = self.lookup.objects;
         Some(objects.image_of(&machine.metadata, &machine.source))
     }
 
-    fn image_of(&self, node: &Node) -> Image {
+    fn image_of(&self, node: &Node) -> NodeImage {
         let objects = self.lookup.objects;
         if let Some((version, _)) = objects.version_of(node) {
-            return Image::Own(version);
+            return NodeImage::Own(version);
         }
-        let Some(machine) = self.lookup.index.machine_of(node) else {
-            return Image::Unknown;
+        let Some(machine) = self.lookup.links.machine_of(node) else {
+            return NodeImage::Unknown;
         };
         if let Some(version) = self.lookup.named_by(machine, node) {
-            return Image::Own(version);
+            return NodeImage::Own(version);
         }
         let first = set_of(machine).and_then(|set| self.first.get(&set));
         match first.and_then(|first| objects.version_of(first)) {
-            Some((version, _)) => Image::First(version),
-            None => Image::Unknown,
+            Some((version, _)) => NodeImage::First(version),
+            None => NodeImage::Unknown,
         }
     }
 }

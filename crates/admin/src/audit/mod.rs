@@ -38,10 +38,10 @@ use results::upkeep::{NEWEST, READ};
 use results::{AUDIT, MAX_NOT_UNDERSTOOD, Summary, some_of};
 use rows::{Question, Rows, rows};
 use sets::missing;
-use skewguard_cluster::index::Index;
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::machine_configuration::ManagedBootImages;
 use skewguard_cluster::kinds::node::Node;
+use skewguard_cluster::links::Links;
 use skewguard_cluster::moment::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 use verdict::valid;
@@ -97,7 +97,7 @@ pub(crate) fn audit(
         broken: installed_from::broken(&lookup, policy_input, update),
         update: update.map(str::to_owned),
         joined: installed_from::joined(&lookup),
-        provisioned: provisioned(&lookup.index, objects),
+        provisioned: provisioned(&lookup.links, objects),
         now: objects.clock().map(Moment::text),
         unread,
         warnings,
@@ -286,9 +286,9 @@ fn lost_alephs(objects: &Objects) -> usize {
 }
 
 /// Machines that were made and have not joined, the longest waiting first.
-fn provisioned(index: &Index<'_>, objects: &Objects) -> Vec<Provisioned> {
+fn provisioned(links: &Links<'_>, objects: &Objects) -> Vec<Provisioned> {
     let waiting = |machine: &&Machine| {
-        machine.is_provisioned() && !index.has_joined(machine) && index.counts(machine)
+        machine.is_provisioned() && !links.has_joined(machine) && links.counts(machine)
     };
     let to_row = |machine: &Machine| Provisioned {
         since: machine.since().map(Moment::text).unwrap_or_default(),

@@ -6,12 +6,12 @@ use super::report::{Evidence, HOST};
 use super::way::{At, YOUNG};
 use crate::audit::SetAudit;
 use skewguard_cluster::cluster::Cluster;
-use skewguard_cluster::index::Aliases;
 use skewguard_cluster::kinds::groups::{HOSTED_CLUSTER, NODE_POOL, REQUEST};
 use skewguard_cluster::kinds::{
     Agent, CertificateRequest, Condition, Event, Host, HostedCluster, Machine, MachineSet,
     Metadata, Node, NodePool, Report, UserData,
 };
+use skewguard_cluster::links::Aliases;
 use std::collections::BTreeMap;
 
 /// Something that should become a Node.

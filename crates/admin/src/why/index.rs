@@ -6,9 +6,9 @@ use super::moment::{CLOCKS, Moment};
 use super::server_line::FailureKind;
 use super::server_log::{Outcome, Request};
 use skewguard_cluster::cluster::Cluster;
-use skewguard_cluster::index::{Aliases, Index as Links, grouped};
 use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
 use skewguard_cluster::kinds::{CertificateRequest, Event, Host, Machine, Node};
+use skewguard_cluster::links::{Aliases, Links, grouped};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 

@@ -4,7 +4,7 @@
 //! take silently and a person should know of is refused here first, with what to do instead.
 
 use super::program::give;
-use super::server::{Failure, Server};
+use super::server::{NoAnswer, Server};
 use crate::file::cause;
 use crate::secrets::without_secrets;
 use crate::text::printable;
@@ -168,7 +168,7 @@ impl Login {
         let client = ClientBuilder::try_from(config).map(ClientBuilder::build);
         client.map_err(|error| match error {
             Error::Auth(error) => Trouble::from(printable(&error.to_string())).of(&self.name),
-            error => Failure::of(&error).trouble.of(&self.name),
+            error => NoAnswer::of(&error).trouble.of(&self.name),
         })
     }
 }

@@ -43,13 +43,13 @@ pub struct Response {
 }
 
 /// A request without an answer. It is printable, and has no secret.
-pub struct Failure {
+pub struct NoAnswer {
     pub trouble: Trouble,
-    kind: FailureKind,
+    kind: NoAnswerKind,
 }
 
 #[derive(PartialEq, Eq)]
-enum FailureKind {
+enum NoAnswerKind {
     /// A later try can succeed although nobody changes anything.
     Passing,
     Lasting,
@@ -78,7 +78,7 @@ impl Server {
     }
 
     /// The answer to one path, within this time.
-    pub async fn get(&self, path: &str, within: Duration) -> Result<Response, Failure> {
+    pub async fn get(&self, path: &str, within: Duration) -> Result<Response, NoAnswer> {
         // Of Nodes only the metadata is requested (Kubernetes 1.15 and later): a whole one has
         // hundreds of kilobytes.
         let accept = if path.starts_with(NODE_TABLE) {
@@ -91,10 +91,10 @@ impl Server {
         let request = Request::get(path)
             .header(ACCEPT, accept)
             .body(Body::empty())
-            .map_err(|error| Failure::of(&error))?;
+            .map_err(|error| NoAnswer::of(&error))?;
         let answer = async {
             let response = self.client.send(request).await;
-            let (head, body) = response.map_err(|error| Failure::of(&error))?.into_parts();
+            let (head, body) = response.map_err(|error| NoAnswer::of(&error))?.into_parts();
             let body = Limited::new(body, MAX_ANSWER).collect().await;
             let retry_after = head.headers.get(RETRY_AFTER);
             let retry_after =
@@ -103,7 +103,7 @@ impl Server {
                 status: head.status.as_u16(),
                 retry_after: retry_after.map(Duration::from_secs),
                 body: body
-                    .map_err(|error| Failure::of(error.as_ref()))?
+                    .map_err(|error| NoAnswer::of(error.as_ref()))?
                     .to_bytes()
                     .into(),
             })
@@ -111,35 +111,35 @@ impl Server {
         tokio::time::timeout(within, answer)
             .await
             .unwrap_or_else(|_| {
-                Err(Failure::passing(
+                Err(NoAnswer::passing(
                     "no answer in time: the server did not answer, or not whole",
                 ))
             })
     }
 }
 
-impl Failure {
-    fn new(kind: FailureKind, trouble: impl Into<Trouble>) -> Self {
+impl NoAnswer {
+    fn new(kind: NoAnswerKind, trouble: impl Into<Trouble>) -> Self {
         let trouble = trouble.into().printable();
         Self { trouble, kind }
     }
 
     fn passing(trouble: impl Into<Trouble>) -> Self {
-        Self::new(FailureKind::Passing, trouble)
+        Self::new(NoAnswerKind::Passing, trouble)
     }
 
     fn lasting(trouble: impl Into<Trouble>) -> Self {
-        Self::new(FailureKind::Lasting, trouble)
+        Self::new(NoAnswerKind::Lasting, trouble)
     }
 
     /// Tells whether a later try can succeed although nobody changes anything.
     pub fn is_passing(&self) -> bool {
-        self.kind == FailureKind::Passing
+        self.kind == NoAnswerKind::Passing
     }
 
     /// Tells whether the answer is longer than is read.
     pub fn is_too_long(&self) -> bool {
-        self.kind == FailureKind::TooLong
+        self.kind == NoAnswerKind::TooLong
     }
 
     /// The cause is somewhere in the chain of sources; it is recognised by its type, never by its
@@ -152,21 +152,21 @@ impl Failure {
     }
 }
 
-fn precise(found: &(dyn Error + 'static)) -> Option<Failure> {
+fn precise(found: &(dyn Error + 'static)) -> Option<NoAnswer> {
     if let Some(error) = found.downcast_ref::<rustls::Error>() {
         return Some(tls(error));
     }
     if found.is::<LengthLimitError>() {
         let mib = MAX_ANSWER >> 20;
         let what = format!("the answer is longer than {mib} MiB, also of one object alone");
-        return Some(Failure::new(FailureKind::TooLong, what));
+        return Some(NoAnswer::new(NoAnswerKind::TooLong, what));
     }
     if found
         .downcast_ref::<hyper::Error>()
         .is_some_and(hyper::Error::is_parse)
     {
         let why = "it speaks TLS on this port, and something else than HTTP";
-        return Some(Failure::lasting(stranger::trouble(why)));
+        return Some(NoAnswer::lasting(stranger::trouble(why)));
     }
     let error = found.downcast_ref::<std::io::Error>()?;
     // The error inside an io::Error is not in its chain of sources.
@@ -175,21 +175,21 @@ fn precise(found: &(dyn Error + 'static)) -> Option<Failure> {
     }
     Some(match error.kind() {
         ErrorKind::ConnectionRefused => {
-            Failure::passing("connection refused: nothing listens there, or a firewall rejects it")
+            NoAnswer::passing("connection refused: nothing listens there, or a firewall rejects it")
         }
-        ErrorKind::TimedOut => Failure::passing(
+        ErrorKind::TimedOut => NoAnswer::passing(
             "no answer in time: the server said nothing, not even in TLS; a firewall may drop what is sent to it",
         ),
         // rustls' own text for this is meant for programmers.
-        ErrorKind::UnexpectedEof => Failure::passing("the connection was cut off"),
-        _ => Failure::passing(format!("the server cannot be reached: {}", cause(error))),
+        ErrorKind::UnexpectedEof => NoAnswer::passing("the connection was cut off"),
+        _ => NoAnswer::passing(format!("the server cannot be reached: {}", cause(error))),
     })
 }
 
-fn tls(error: &rustls::Error) -> Failure {
+fn tls(error: &rustls::Error) -> NoAnswer {
     match error {
         rustls::Error::InvalidCertificate(Bad::UnknownIssuer | Bad::BadSignature) => {
-            Failure::lasting(format!(
+            NoAnswer::lasting(format!(
                 "the server's certificate is not signed by the CA in the kubeconfig: the CA was replaced, or this is another server ({error})"
             ))
         }
@@ -198,14 +198,14 @@ fn tls(error: &rustls::Error) -> Failure {
             if format!("{:?}", other.0) == "CaUsedAsEndEntity" =>
         {
             let what = "the server's certificate is a CA, its own one, which oc accepts and this program does not";
-            Failure::lasting(Help::OwnCertificate.after(what))
+            NoAnswer::lasting(Help::OwnCertificate.after(what))
         }
         rustls::Error::InvalidCertificate(
             Bad::Expired
             | Bad::ExpiredContext { .. }
             | Bad::NotValidYet
             | Bad::NotValidYetContext { .. },
-        ) => Failure::lasting(format!(
+        ) => NoAnswer::lasting(format!(
             "the server's certificate has expired or is not valid yet ({error}); the clock here says {}",
             clock::time(SystemTime::now())
         )),
@@ -213,7 +213,7 @@ fn tls(error: &rustls::Error) -> Failure {
             Bad::NotValidForName | Bad::NotValidForNameContext { .. },
         ) => {
             let what = format!("the server's certificate is for another name ({error})");
-            Failure::lasting(Help::TlsServerName.after(what))
+            NoAnswer::lasting(Help::TlsServerName.after(what))
         }
         // With these alerts a server rejects our certificate (RFC 8446, 6.2).
         rustls::Error::AlertReceived(
@@ -226,12 +226,12 @@ fn tls(error: &rustls::Error) -> Failure {
             | Alert::UnknownCA
             | Alert::DecryptError
             | Alert::AccessDenied),
-        ) => Failure::lasting(format!(
+        ) => NoAnswer::lasting(format!(
             "the server did not accept the client certificate: {alert:?}"
         )),
         rustls::Error::InvalidMessage(_) => {
-            Failure::lasting(stranger::trouble("it does not speak TLS on this port"))
+            NoAnswer::lasting(stranger::trouble("it does not speak TLS on this port"))
         }
-        other => Failure::lasting(format!("TLS failed: {other}")),
+        other => NoAnswer::lasting(format!("TLS failed: {other}")),
     }
 }

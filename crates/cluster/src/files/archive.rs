@@ -137,12 +137,12 @@ fn end_of(link: &Path, to: &Path) -> Option<PathBuf> {
 
 /// Links of an archive to what may be folders, and the places that have files.
 #[derive(Default)]
-struct Links {
+struct FolderLinks {
     all: Vec<(PathBuf, Option<PathBuf>)>,
     places: BTreeSet<PathBuf>,
 }
 
-impl Links {
+impl FolderLinks {
     fn add_file(&mut self, path: &Path) {
         let place = match path.extension() {
             Some(_) => path.parent(),
@@ -187,7 +187,7 @@ pub fn members(
 ) -> io::Result<()> {
     let mut ending = Ending { stream, zeros: 0 };
     let mut archive = tar::Archive::new(&mut ending);
-    let (mut long_name, mut links) = (None, Links::default());
+    let (mut long_name, mut links) = (None, FolderLinks::default());
     for (n, entry) in archive.entries()?.raw(true).enumerate() {
         if n == max {
             return Err(io::Error::other(format!("has more than {max} entries")));

@@ -75,12 +75,12 @@ pub struct HostedCluster {
     pub conditions: Vec<Condition>,
     /// The newest first.
     #[serde(rename = "status.version.history")]
-    history: Vec<Update>,
+    history: Vec<PastRelease>,
 }
 
 /// A release that a HostedCluster has had.
 #[derive(Debug, Deserialize)]
-struct Update {
+struct PastRelease {
     version: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Objects, and the facts that are made of them: tables, of which half is bad input.
 
-mod index;
+mod links;
 mod reading;
 
 use crate::add::{add, settle};

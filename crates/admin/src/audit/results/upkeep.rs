@@ -103,7 +103,7 @@ pub(crate) const NEWEST: OcpMinor = OcpMinor { major: 5, minor: 2 };
 
 /// Tells whether a set that the operator skips by a rule counts for its value of the oldest boot image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counts {
+pub(crate) enum Counted {
     Yes,
     No,
     /// In 4.22 from some patch on.
@@ -112,7 +112,7 @@ pub(crate) enum Counts {
 
 impl Rule {
     /// The first release that has it, and whether sets that are skipped by it count.
-    const fn row(self) -> (Option<&'static str>, Counts) {
+    const fn row(self) -> (Option<&'static str>, Counted) {
         match self {
             Self::Selected
             | Self::Degraded
@@ -122,27 +122,27 @@ impl Rule {
             | Self::ReleaseTooOld
             | Self::Platform
             | Self::CapacityLabels
-            | Self::ClusterAPI => (Some("4.17"), Counts::No),
-            Self::Owned | Self::GCPProject => (Some("4.17"), Counts::Yes),
-            Self::AMIWithoutID | Self::AMIRegion | Self::AMIList => (Some("4.18"), Counts::Yes),
-            Self::Architecture => (Some("4.20"), Counts::Yes),
+            | Self::ClusterAPI => (Some("4.17"), Counted::No),
+            Self::Owned | Self::GCPProject => (Some("4.17"), Counted::Yes),
+            Self::AMIWithoutID | Self::AMIRegion | Self::AMIList => (Some("4.18"), Counted::Yes),
+            Self::Architecture => (Some("4.20"), Counted::Yes),
             Self::AzureStackHub | Self::AzureOffer | Self::VSphereFailureDomain | Self::Stream => {
-                (Some("4.21"), Counts::No)
+                (Some("4.21"), Counted::No)
             }
-            Self::AzureSecurityType => (Some("4.21"), Counts::FromSomePatch),
-            Self::AzureWithoutMarketplace => (Some("4.21"), Counts::Yes),
-            Self::ControlPlaneOnVSphere => (Some("4.22"), Counts::No),
-            Self::AMIOwner => (Some("5.0"), Counts::No),
-            Self::InstallCoreOS | Self::BareMetalImage => (Some("4.10"), Counts::No),
+            Self::AzureSecurityType => (Some("4.21"), Counted::FromSomePatch),
+            Self::AzureWithoutMarketplace => (Some("4.21"), Counted::Yes),
+            Self::ControlPlaneOnVSphere => (Some("4.22"), Counted::No),
+            Self::AMIOwner => (Some("5.0"), Counted::No),
+            Self::InstallCoreOS | Self::BareMetalImage => (Some("4.10"), Counted::No),
             Self::NodePoolRelease
             | Self::NodePoolImage
             | Self::NodeClass
             | Self::NodeClassRelease
-            | Self::WithoutSet => (None, Counts::No),
+            | Self::WithoutSet => (None, Counted::No),
         }
     }
 
-    pub(crate) const fn counts(self) -> Counts {
+    pub(crate) const fn counts(self) -> Counted {
         self.row().1
     }
 }

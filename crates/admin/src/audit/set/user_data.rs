@@ -16,12 +16,12 @@ pub(crate) struct Stub {
     spec: Spec,
     /// The Secret's name.
     secret: String,
-    evidence: Evidence,
+    source: SpecSource,
 }
 
 /// Source of the spec.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Evidence {
+enum SpecSource {
     /// The Secret was read.
     Secret,
     /// The operator keeps it.
@@ -42,20 +42,20 @@ impl Stub {
             .user_data
             .get(&(namespace.to_owned(), secret.to_owned()));
         let read = read.map(|user_data| user_data.spec);
-        let stub = |spec, evidence| {
+        let stub = |spec, source| {
             Some(Self {
                 spec,
                 secret: secret.to_owned(),
-                evidence,
+                source,
             })
         };
         let first = |major| Spec { major, minor: 0 };
         // Other specs are not known to any image.
         if let Some(spec) = read.filter(|spec| matches!(spec.major, 2 | 3)) {
-            return stub(spec, Evidence::Secret);
+            return stub(spec, SpecSource::Secret);
         }
         if secret.ends_with("-user-data-managed") {
-            return stub(first(3), Evidence::Managed);
+            return stub(first(3), SpecSource::Managed);
         }
         let release = objects.history.installed.as_deref()?;
         let minor = release.parse::<Release>().ok()?.minor;
@@ -65,7 +65,7 @@ impl Stub {
             Ordering::Equal => Spec { major: 3, minor: 1 },
             Ordering::Greater => Spec { major: 3, minor: 2 },
         };
-        stub(spec, Evidence::Installed(release.to_owned()))
+        stub(spec, SpecSource::Installed(release.to_owned()))
     }
 
     /// User data of spec 2, of which an image up to 4.5 is the sign: it reads no other.
@@ -74,7 +74,7 @@ impl Stub {
         (!reads_3).then(|| Self {
             spec: Spec { major: 2, minor: 0 },
             secret: secret.to_owned(),
-            evidence: Evidence::Image(image.text.clone()),
+            source: SpecSource::Image(image.text.clone()),
         })
     }
 
@@ -92,7 +92,7 @@ impl Stub {
 
     /// It is what the Secret says, and no estimate.
     pub(crate) fn is_known(&self) -> bool {
-        matches!(self.evidence, Evidence::Secret | Evidence::Managed)
+        matches!(self.source, SpecSource::Secret | SpecSource::Managed)
     }
 
     /// It is of spec 2, which images since 4.6 do not read.
@@ -148,20 +148,18 @@ impl Stub {
     }
 
     fn says(&self, spec: &str) -> String {
-        let Self {
-            secret, evidence, ..
-        } = self;
-        match evidence {
-            Evidence::Secret => {
+        let Self { secret, source, .. } = self;
+        match source {
+            SpecSource::Secret => {
                 format!("the user data (Secret {secret}) is of Ignition spec {spec}")
             }
-            Evidence::Managed => format!(
+            SpecSource::Managed => format!(
                 "the user data (Secret {secret}, which the cluster keeps) is of Ignition spec {spec}"
             ),
-            Evidence::Image(image) => format!(
+            SpecSource::Image(image) => format!(
                 "the user data (Secret {secret}, not read) is most likely of Ignition spec {spec}, because {image} reads no other"
             ),
-            Evidence::Installed(release) => format!(
+            SpecSource::Installed(release) => format!(
                 "the user data (Secret {secret}, not read) is most likely of Ignition spec {spec}, because the cluster was installed as {release}"
             ),
         }

@@ -222,7 +222,7 @@ fn loose_nodes<'a>(lookup: &Lookup<'a>) -> impl Iterator<Item = &'a Node> {
         let pool = node.node_pool.as_ref();
         // The Machines of a hosted cluster are in another cluster, and not read.
         (node.machine.is_none() || pool.is_some())
-            && lookup.index.machine_of(node).is_none()
+            && lookup.links.machine_of(node).is_none()
             && !is_karpenters(node)
             && pool.is_none_or(|pool| !pools.contains(pool))
     })

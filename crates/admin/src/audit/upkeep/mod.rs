@@ -13,7 +13,7 @@ pub(crate) mod upkeep_rules;
 
 use crate::audit::operator::skew;
 use crate::audit::results::set::SetKind;
-use crate::audit::results::upkeep::{Counts, Keeper, Rule, Upkeep};
+use crate::audit::results::upkeep::{Counted, Keeper, Rule, Upkeep};
 use crate::audit::set::Set;
 use crate::audit::upkeep::candidate::{Candidate, KEPT, can_be_managed};
 use crate::audit::upkeep::upkeep_rules as rules;
@@ -220,14 +220,14 @@ fn note(
     Some(match (skew, counts) {
         (None, _) => alone,
         // Since 4.22 what is skipped counts, but for some.
-        (_, Some(Counts::Yes)) => format!(
+        (_, Some(Counted::Yes)) => format!(
             "{alone}; then it takes the release that the cluster was installed as for the oldest boot image"
         ),
-        (_, Some(Counts::FromSomePatch)) => format!(
+        (_, Some(Counted::FromSomePatch)) => format!(
             "{alone}; up to {WITHOUT_SECURITY_TYPES} its value for the oldest boot image did not cover this set, and from a later release on it takes \
              the release that the cluster was installed as: which one is not known"
         ),
-        (_, None | Some(Counts::No)) => {
+        (_, None | Some(Counted::No)) => {
             format!("{alone}: its value for the oldest boot image does not cover this set")
         }
     })
@@ -245,21 +245,21 @@ const WITHOUT_SECURITY_TYPES: Release = Release {
 
 /// Tells whether a set that is skipped by this rule resets the operator's value to the installed release
 /// (`reconcileSkipped`; PR 6162, in 4.22).
-fn counts(candidate: Candidate<'_>, rule: Rule, objects: &Objects) -> Counts {
+fn counts(candidate: Candidate<'_>, rule: Rule, objects: &Objects) -> Counted {
     match rule.counts() {
-        _ if candidate.kind != SetKind::MachineSet => Counts::No,
-        Counts::FromSomePatch => security_type_counts(objects),
+        _ if candidate.kind != SetKind::MachineSet => Counted::No,
+        Counted::FromSomePatch => security_type_counts(objects),
         counts => counts,
     }
 }
 
 /// #6448, in 5.0; #6459 in 4.22. The value that the operator has says more than the release.
-fn security_type_counts(objects: &Objects) -> Counts {
+fn security_type_counts(objects: &Objects) -> Counted {
     match parsed(objects.history.running.as_deref()) {
-        _ if is_reset(objects) => Counts::Yes,
-        Some(running) if running.minor > WITHOUT_SECURITY_TYPES.minor => Counts::Yes,
-        Some(running) if running > WITHOUT_SECURITY_TYPES => Counts::FromSomePatch,
-        _ => Counts::No,
+        _ if is_reset(objects) => Counted::Yes,
+        Some(running) if running.minor > WITHOUT_SECURITY_TYPES.minor => Counted::Yes,
+        Some(running) if running > WITHOUT_SECURITY_TYPES => Counted::FromSomePatch,
+        _ => Counted::No,
     }
 }
 

@@ -11,7 +11,6 @@ use crate::audit::versions::known_version::{
 use crate::platform::Platform;
 use crate::version::ImageVersion;
 use skewguard_cluster::cluster::Cluster as Objects;
-use skewguard_cluster::index::Index;
 use skewguard_cluster::kinds::groups::MACHINE_API;
 use skewguard_cluster::kinds::image::{Image, WhyNot};
 use skewguard_cluster::kinds::machine::Machine;
@@ -20,6 +19,7 @@ use skewguard_cluster::kinds::node::Node;
 use skewguard_cluster::kinds::node_pool::{NodePool, NodePoolImage};
 use skewguard_cluster::kinds::report::Report;
 use skewguard_cluster::kinds::site::Site;
+use skewguard_cluster::links::Links;
 use skewguard_cluster::moment::Moment;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ struct Joined {
 #[derive(Debug)]
 pub(crate) struct Lookup<'a> {
     pub(crate) objects: &'a Objects,
-    pub(crate) index: Index<'a>,
+    pub(crate) links: Links<'a>,
     by_image: BTreeMap<(Platform, String), Vec<(&'a Site, &'a Machine)>>,
     /// Nodes of an unknown image, whose Machine was not read or does not name it, and what they say.
     strays: Vec<(&'a Node, ImageVersion)>,
@@ -64,12 +64,12 @@ impl<'a> Lookup<'a> {
                 by_image.entry(key).or_default().push((site, machine));
             }
         }
-        let index = Index::new(objects);
+        let links = Links::new(objects);
         let groups = objects.machines.iter().map(|machine| machine.group);
         Self {
             objects,
-            strays: strays(objects, &index),
-            index,
+            strays: strays(objects, &links),
+            links,
             by_image,
             joined: RefCell::default(),
             architecture: OnceCell::new(),
@@ -85,7 +85,7 @@ impl<'a> Lookup<'a> {
         namespace: &'s str,
         name: &'s str,
     ) -> &'s [&'a Machine] {
-        self.index
+        self.links
             .owned_by(kind.group(), kind.name(), namespace, name)
     }
 
@@ -104,7 +104,7 @@ impl<'a> Lookup<'a> {
         &self,
         machines: impl Iterator<Item = &'m Machine>,
     ) -> Vec<&'a Node> {
-        let nodes = machines.filter_map(|machine| self.index.node_of(machine));
+        let nodes = machines.filter_map(|machine| self.links.node_of(machine));
         nodes.filter(|node| node.has_boot_image()).collect()
     }
 
@@ -156,7 +156,7 @@ impl<'a> Lookup<'a> {
         }
         let named = self.by_image.values().flatten();
         let missing =
-            named.filter_map(|(_, machine)| Some((self.index.node_not_read(machine)?, *machine)));
+            named.filter_map(|(_, machine)| Some((self.links.node_not_read(machine)?, *machine)));
         let decides = |machine: &Machine| {
             let image = self.objects.image_of(&machine.metadata, &machine.source);
             self.listed(&image, &mut Vec::new()).is_none()
@@ -302,7 +302,7 @@ impl<'a> Lookup<'a> {
         mut machines: impl Iterator<Item = &'m Machine>,
     ) -> KnownVersion {
         let is_gone = self.objects.is_listed("", "Node");
-        let unread = machines.find_map(|machine| self.index.node_not_read(machine));
+        let unread = machines.find_map(|machine| self.links.node_not_read(machine));
         let unread = unread.filter(|_| !is_gone);
         let unread =
             unread.map(|name| format!("Node {name}, made from the same image, was not read"));
@@ -343,11 +343,11 @@ impl<'a> Lookup<'a> {
     /// The report that this Machine's node made before it could join: a node that joined says itself what
     /// it was made from. If several reports fit, they must agree on the version.
     fn report_of(&self, machine: &Machine) -> Option<&'a Report> {
-        if self.index.has_joined(machine) {
+        if self.links.has_joined(machine) {
             return None;
         }
-        let aliases = self.index.aliases_of(machine);
-        let mut reports = self.index.reports_by(&aliases).into_iter();
+        let aliases = self.links.aliases_of(machine);
+        let mut reports = self.links.reports_by(&aliases).into_iter();
         let first = reports.next()?;
         reports
             .all(|other| other.version == first.version)
@@ -363,9 +363,9 @@ impl<'a> Lookup<'a> {
     }
 }
 
-fn strays<'a>(objects: &'a Objects, index: &Index<'a>) -> Vec<(&'a Node, ImageVersion)> {
+fn strays<'a>(objects: &'a Objects, links: &Links<'a>) -> Vec<(&'a Node, ImageVersion)> {
     let is_gone = objects.is_listed(MACHINE_API, "Machine");
-    let is_stray = |node: &&Node| match index.machine_of(node) {
+    let is_stray = |node: &&Node| match links.machine_of(node) {
         None => node.is_of_machine_api && !is_gone,
         Some(machine) => {
             let image = objects.image_of(&machine.metadata, &machine.source);

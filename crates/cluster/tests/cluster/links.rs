@@ -1,22 +1,22 @@
 //! Links between objects.
 
 use super::{cluster, machine, node, of_cluster_api, with};
-use crate::index::Index;
+use crate::links::Links;
 use serde_json::{Value, json};
 
-/// The name of the Node of Machine `m`, as the index has it; the way back is the same.
+/// The name of the Node of Machine `m`, as the links has it; the way back is the same.
 fn node_of(objects: &[Value]) -> Option<String> {
     let facts = cluster(objects);
-    let index = Index::new(&facts);
+    let links = Links::new(&facts);
     let mut machines = facts.all_machines();
     let machine = machines
         .find(|machine| machine.metadata.name == "m")
         .unwrap();
-    let node = index.node_of(machine);
+    let node = links.node_of(machine);
     if let Some(node) = node {
-        let back = index.machine_of(node).map(|back| &*back.metadata.name);
+        let back = links.machine_of(node).map(|back| &*back.metadata.name);
         assert_eq!(back, Some("m"), "{objects:#?}");
-        assert!(index.has_joined(machine));
+        assert!(links.has_joined(machine));
     }
     node.map(|node| node.metadata.name.clone())
 }
@@ -180,10 +180,10 @@ fn words_that_name_nothing_link_nothing() {
 #[test]
 fn a_machine_that_names_a_node_has_joined() {
     let facts = cluster(&[machine("m", &node_ref("n"))]);
-    let index = Index::new(&facts);
+    let links = Links::new(&facts);
     let machine = &facts.machines[0];
-    assert!(index.has_joined(machine));
-    assert_eq!(index.node_not_read(machine), Some("n"));
+    assert!(links.has_joined(machine));
+    assert_eq!(links.node_not_read(machine), Some("n"));
 }
 
 /// Nodes of the Cluster API name their Machine without its namespace.
@@ -214,8 +214,8 @@ fn machines_are_their_owners() {
         (json!([{ "kind": 1, "name": "s" }, 7]), 0),
     ] {
         let facts = cluster(&[machine("m", &owned(owners.clone()))]);
-        let index = Index::new(&facts);
-        let of = |group, namespace| index.owned_by(group, "MachineSet", namespace, "s").len();
+        let links = Links::new(&facts);
+        let of = |group, namespace| links.owned_by(group, "MachineSet", namespace, "s").len();
         let group = "machine.openshift.io";
         assert_eq!(of(group, "openshift-machine-api"), count, "{owners}");
         assert_eq!(of("cluster.x-k8s.io", "openshift-machine-api"), 0);
@@ -236,11 +236,11 @@ fn one_copy_of_a_machine_counts() {
     ] {
         let status = json!({ "status": { "authoritativeAPI": authority } });
         let facts = cluster(&[machine("m", &status), machine("m", &of_cluster_api())]);
-        let index = Index::new(&facts);
+        let links = Links::new(&facts);
         let counts = |is_of_cluster_api: bool| {
             let mut all = facts.all_machines();
             let own = all.find(|machine| machine.is_of_cluster_api() == is_of_cluster_api);
-            index.counts(own.unwrap())
+            links.counts(own.unwrap())
         };
         let found = (counts(false), counts(true));
         assert_eq!(found, (of_machine_api, of_cluster_api_too), "{authority}");
@@ -273,8 +273,8 @@ fn a_machine_has_its_host() {
             "spec": { "consumerRef": consumer },
         });
         let facts = cluster(&[machine("m", &of_machine), host]);
-        let index = Index::new(&facts);
-        let found = index.host_of(&facts.machines[0]);
+        let links = Links::new(&facts);
+        let found = links.host_of(&facts.machines[0]);
         assert_eq!(found.is_some(), is_its, "{of_machine} {consumer}");
     }
 }

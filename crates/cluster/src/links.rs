@@ -52,7 +52,7 @@ type Owner<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// The objects by what links them. Of several that have one key, the last counts.
 #[derive(Debug)]
-pub struct Index<'a> {
+pub struct Links<'a> {
     facts: &'a Cluster,
     /// By their name in lower case.
     pub nodes: BTreeMap<String, &'a Node>,
@@ -81,7 +81,7 @@ pub struct Index<'a> {
     hosts_by_name: BTreeMap<String, &'a Host>,
 }
 
-impl<'a> Index<'a> {
+impl<'a> Links<'a> {
     pub fn new(facts: &'a Cluster) -> Self {
         let (machines, nodes) = (facts.all_machines(), facts.all_nodes());
         let owners = of_all(machines.clone(), |machine| machine.node.as_deref());
@@ -95,7 +95,7 @@ impl<'a> Index<'a> {
         });
         let is_taken =
             |node: &Node| node.machine.is_some() || owners.contains_key(&*node.metadata.name);
-        let mut index = Self {
+        let mut links = Self {
             facts,
             nodes: of_all(nodes.clone(), |node| {
                 Some(node.metadata.name.to_ascii_lowercase())
@@ -114,9 +114,9 @@ impl<'a> Index<'a> {
             hosts: facts.hosts.iter().filter_map(of_consumer).collect(),
             hosts_by_name: of_all(facts.hosts.iter(), |host| Some(host.metadata.full_name())),
         };
-        let of_node = |machine| Some((&*index.node_of(machine)?.metadata.name, machine));
-        index.machines = machines.filter_map(of_node).collect();
-        index
+        let of_node = |machine| Some((&*links.node_of(machine)?.metadata.name, machine));
+        links.machines = machines.filter_map(of_node).collect();
+        links
     }
 
     /// The Node with this address that a Machine is linked to, or that names one.
