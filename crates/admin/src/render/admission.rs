@@ -7,9 +7,9 @@
 //! Every field may be absent, and an expression that fails lets the Machine through
 //! (`failurePolicy: Ignore`): a mistake here must not keep a cluster from scaling up.
 
-use super::yaml;
 use crate::audit::results::AUDIT;
 use crate::audit::{BootImageAudit, KnownBy, SetAudit, SetKind};
+use crate::forms::yaml;
 use crate::platform::Platform;
 use crate::policy::Mode;
 use crate::template::{Object, fill};

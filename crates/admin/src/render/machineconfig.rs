@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn the_policy_alone_word_for_word() {
         assert_eq!(
-            crate::render::yaml(&machineconfig("worker", b"{}\n", None)),
+            crate::forms::yaml(&machineconfig("worker", b"{}\n", None)),
             r#"apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfig
 metadata:

@@ -1,7 +1,7 @@
 //! Objects that the cluster needs besides the MachineConfig: the files of `dist/manifests` as one stream,
 //! and the entries of the node disruption policy.
 
-use super::yaml;
+use crate::forms::yaml;
 use crate::template::Object;
 use std::fmt;
 use std::str::FromStr;

@@ -13,7 +13,7 @@ use crate::data::all_versions;
 use crate::hops::through;
 use crate::platform::Platform;
 use crate::verdict::{Action, PolicyInput, Reason};
-use crate::version::{ImageVersion, Release};
+use crate::version::Release;
 use skewguard_cluster::cluster::Cluster as Objects;
 use skewguard_cluster::kinds::image::Image;
 use skewguard_cluster::kinds::target::parsed;
@@ -178,9 +178,8 @@ impl Walk<'_> {
             ..Image::default()
         };
         let judge = Judge::of(self.policy, row.release.as_deref(), &image);
-        let is_refused =
-            |version: &ImageVersion| judge.verdict(Some(version)).action == Action::Block;
-        let refuses = all_versions().iter().any(is_refused);
+        let mut all = all_versions().iter();
+        let refuses = all.any(|version| judge.verdict(Some(version)).action == Action::Block);
         self.refusing.insert(name, refuses);
         refuses
     }

@@ -4,7 +4,7 @@
 use crate::audit::results::effect::PatchFile;
 use crate::audit::results::set::SetKind;
 use crate::audit::set::Set;
-use crate::render::yaml;
+use crate::forms::yaml;
 use crate::text::is_dns_name;
 use serde_json::{Map, Value, json};
 use skewguard_cluster::kinds::image::FREE_PUBLISHER;

@@ -24,7 +24,7 @@ use crate::audit::results::fleet::{ClusterAudit, FleetAudit};
 use crate::audit::{BootImageAudit, Objects, Origin, SetAudit, Unread};
 use crate::cli::cluster;
 use crate::forms::terminal::Terminal;
-use crate::render::yaml;
+use crate::forms::yaml;
 use crate::text::printable;
 use crate::trouble::full_text;
 use args::{FailOn, Form, Only, Script};

@@ -3,12 +3,12 @@
 
 use super::{ForNodes, about, policy, warn};
 use crate::cli::inputs::{POLICY_VARIABLE, policy_name, read_file};
+use crate::forms::yaml;
 use crate::operator::unknown_release;
 use crate::policy::Mode;
 use crate::render::admission::{Images, documents};
 use crate::render::alerts::{self, NodesAtRisk, Refused, Risks};
 use crate::render::manifests::{DASHBOARD, NODE_DISRUPTION_POLICY, NODE_DISRUPTION_POLICY_REMOVAL};
-use crate::render::yaml;
 use clap::ValueHint;
 use skewguard_core::command::{Exit, Failure, Io, parse_release, read_once};
 use std::path::PathBuf;

@@ -4,17 +4,18 @@
 mod in_cluster;
 
 use super::inputs::{POLICY_VARIABLE, policy_name, read_file, read_policy};
+use crate::forms::yaml;
 use crate::lint::{Rule, Severity};
 use crate::policy::{self, Policy};
 use crate::render::binary::{Binary, Compression, EMBED_REMEDY, MAX_BINARY};
 use crate::render::ignition::Spec;
+use crate::render::json;
 use crate::render::machineconfig::{self, config, header, role, warning};
 use crate::render::manifests::{Audit, ImageReference, Manifests, auditor};
 use crate::render::pointer::{AWS_USER_DATA_MAX, EXTRACT, MAX_USER_DATA, Pointer};
 use crate::render::size::{
     ISO_IGNITION_MAX, MAX_RENDERED, RENDERED_REMEDY, Sizes, figure, rest_of_rendered,
 };
-use crate::render::{json, yaml};
 use crate::text::hex;
 use crate::yaml::for_nodes;
 use clap::{Subcommand, ValueHint};

@@ -10,7 +10,7 @@ use super::inputs::{
 use crate::audit::results::MAX_NOT_UNDERSTOOD;
 use crate::audit::{Objects, Origin, Unread, audit};
 use crate::forms::terminal::Terminal;
-use crate::render::yaml;
+use crate::forms::yaml;
 use crate::text::printable;
 use crate::trouble::{full_text, tell};
 use crate::why::{Question, why};
