@@ -14,19 +14,8 @@ pub struct Moment(pub u64);
 impl Moment {
     /// RFC 3339, as Kubernetes writes it, and container runtimes with the node's offset from UTC.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        if let Ok(at) = humantime::parse_rfc3339(text) {
-            return Some(Self::of(at));
-        }
-        let (local, zone) = text.split_at_checked(text.len().checked_sub(6)?)?;
-        let (hours, minutes) = zone.get(1..)?.split_once(':')?;
-        let offset = hours.parse::<u64>().ok()? * 3_600 + minutes.parse::<u64>().ok()? * 60;
-        let at = Self::of(humantime::parse_rfc3339(&format!("{local}Z")).ok()?);
-        match zone.get(..1)? {
-            "+" => Some(at.minus(offset)),
-            "-" => Some(at.plus(offset)),
-            _ => None,
-        }
+        let at: jiff::Timestamp = text.trim().parse().ok()?;
+        u64::try_from(at.as_second()).ok().map(Self)
     }
 
     pub fn of(at: SystemTime) -> Self {
@@ -87,32 +76,8 @@ pub fn span(seconds: u64) -> String {
 
 /// A duration as Go writes it in an object: `10m0s`, `1h30m`, `0`.
 pub fn go_duration(text: &str) -> Option<u64> {
-    if text == "0" {
-        return Some(0);
-    }
-    let mut rest = text;
-    let mut sum = 0.0_f64;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, tail) = rest.split_at_checked(end)?;
-        let unit_end = tail
-            .find(|c: char| c.is_ascii_digit())
-            .unwrap_or(tail.len());
-        let (unit, next) = tail.split_at_checked(unit_end)?;
-        let seconds = match unit {
-            "h" => 3_600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 0.001,
-            "us" | "ns" => 0.0,
-            _ => return None,
-        };
-        sum += number.parse::<f64>().ok()? * seconds;
-        rest = next;
-    }
-    // Bounded: no timeout is longer than a century.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    (!text.is_empty()).then_some(sum.clamp(0.0, 3e9) as u64)
+    let duration = humantime::parse_duration(text).ok()?;
+    Some(duration.as_secs())
 }
 
 /// The year in which a month and day last were, seen from `now`.
