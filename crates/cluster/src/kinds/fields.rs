@@ -21,6 +21,16 @@ pub fn text_at(object: &Value, path: &str) -> Option<String> {
     str_at(object, path).map(shown)
 }
 
+/// The first text at these paths.
+pub fn first_at(object: &Value, paths: &[&str]) -> Option<String> {
+    paths.iter().find_map(|path| text_at(object, path))
+}
+
+/// The value at a path with dots.
+pub fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    object.pointer(&format!("/{}", path.replace('.', "/")))
+}
+
 /// A text, printable, bounded, and without secrets.
 pub fn shown(text: &str) -> String {
     text::printable(&without_secrets(text))

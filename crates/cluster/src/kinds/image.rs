@@ -1,6 +1,6 @@
 //! The image that a spec names (pure), by [`super::platforms`].
 
-use super::fields::{identity, shown, str_at, text_at};
+use super::fields::{first_at, identity, shown, str_at};
 use super::platforms::{AuditRow, URN, audit_row};
 use super::site::Site;
 use crate::platform::Platform;
@@ -156,14 +156,13 @@ pub fn read_spec(kind: &str, spec: &Value) -> Image {
     let not_understood = AuditRow::not_understood(spec).filter(|_| written.is_none());
     let value = written.as_deref().map(shown);
     let offer = (platform == Platform::Azure).then(|| azure_offer(value.as_deref()));
-    let first = |paths: &[&str]| paths.iter().find_map(|path| text_at(spec, path));
     let mut site = Site::of(platform, value.as_deref(), spec);
     let checksum = str_at(spec, "/image/checksum");
     let written = written.as_deref();
     site.whole = written.and_then(|written| identity(written, checksum));
     Image {
         platform: Some(platform),
-        region: first(&["/placement/region", "/region", "/location"]),
+        region: first_at(spec, &["/placement/region", "/region", "/location"]),
         field: not_understood.clone().or(Some(field)),
         secure_boot: secure_boot(platform, spec),
         instance_architecture: instance_architecture(platform, spec),
@@ -305,9 +304,7 @@ pub fn named_architecture(image: &str) -> Option<&'static str> {
 
 /// The Secret with the user data that a spec of the Machine API names.
 pub fn user_data(spec: &Value) -> Option<String> {
-    ["/userDataSecret/name", "/userData/name"]
-        .iter()
-        .find_map(|path| text_at(spec, path))
+    first_at(spec, &["/userDataSecret/name", "/userData/name"])
 }
 
 /// Publisher of the images that nobody has to buy.

@@ -33,7 +33,6 @@ mod readers;
 pub mod report;
 pub mod request;
 pub mod request_name;
-pub mod scope;
 pub mod scripts;
 pub mod site;
 pub mod stream;

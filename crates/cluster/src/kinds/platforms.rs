@@ -5,8 +5,7 @@
 //! PowerVS), `machine/v1alpha1` (OpenStack); the bare metal, IBM Cloud, libvirt and oVirt providers
 //! of the Machine API; the machine specs of the Cluster API's providers.
 
-use super::fields::{list_at, shown, str_at};
-use super::scope::{self, Scope, of_every_site};
+use super::fields::{at, list_at, shown, str_at};
 use crate::platform::Platform;
 use serde_json::Value;
 
@@ -44,8 +43,9 @@ pub struct AuditRow {
     pub is_in_release: bool,
     /// No other image can take the place of one under its name.
     pub keeps_name: bool,
-    /// Place where the image's name holds.
-    pub scope: Scope,
+    /// Parts of the place where the image's name holds; of several fields the first that is given counts. A
+    /// word before a field tells its values from those of the others.
+    pub scope: &'static [&'static [&'static str]],
     /// The release 4.x from which on the Machine Config Operator keeps the images of MachineSets.
     pub kept_since: Option<u16>,
     /// The same of ControlPlaneMachineSets.
@@ -61,7 +61,7 @@ const ROW: AuditRow = AuditRow {
     node_pool_object: None,
     is_in_release: false,
     keeps_name: false,
-    scope: of_every_site,
+    scope: &[],
     kept_since: None,
     control_plane_kept_since: None,
 };
@@ -106,7 +106,7 @@ const AZURE: AuditRow = AuditRow {
     ],
     // It may say the generation alone.
     node_pool_object: Some(["azure.image", "azure.image.azureMarketplace"]),
-    scope: scope::azure,
+    scope: &[&["/credentialsSecret/name"]],
     kept_since: Some(21),
     control_plane_kept_since: Some(22),
     ..ROW
@@ -117,7 +117,7 @@ const GCP: AuditRow = AuditRow {
     machine: &[Text("image")],
     unnamed: "disks[].image",
     node_pool: &[Text("gcp.image")],
-    scope: scope::gcp,
+    scope: &[&["/projectID"]],
     kept_since: Some(17),
     control_plane_kept_since: Some(22),
     ..ROW
@@ -126,7 +126,7 @@ const GCP: AuditRow = AuditRow {
 const IBM_CLOUD: AuditRow = AuditRow {
     provider_spec: &[Text("image")],
     machine: &[Text("image.name"), Text("image.id")],
-    scope: scope::ibm_cloud,
+    scope: &[&["/region"], &["/credentialsSecret/name"]],
     ..ROW
 };
 
@@ -140,21 +140,25 @@ const KUBEVIRT: AuditRow = AuditRow {
 const LIBVIRT: AuditRow = AuditRow {
     provider_spec: &[Text("volume.baseVolumeID")],
     unnamed: "volume.baseVolumeID",
-    scope: scope::libvirt,
+    scope: &[&["/uri"]],
     ..ROW
 };
 
 const METAL: AuditRow = AuditRow {
     provider_spec: &[Text("image.url")],
     machine: &[Text("image.url")],
-    scope: scope::metal,
+    scope: &[&["/image/checksum"]],
     ..ROW
 };
 
 const NUTANIX: AuditRow = AuditRow {
     provider_spec: &[Text("image.name"), Text("image.uuid")],
     machine: &[Text("image.name"), Text("image.uuid")],
-    scope: scope::nutanix,
+    scope: &[&[
+        "uuid /cluster/uuid",
+        "name /cluster/name",
+        "domain /failureDomain/name",
+    ]],
     ..ROW
 };
 
@@ -168,14 +172,17 @@ const OPENSTACK: AuditRow = AuditRow {
     ],
     node_pool: &[Text("openstack.imageName")],
     is_in_release: true,
-    scope: scope::openstack,
+    scope: &[
+        &["/cloudName", "/identityRef/cloudName"],
+        &["/cloudsSecret/name", "/identityRef/name"],
+    ],
     ..ROW
 };
 
 const OVIRT: AuditRow = AuditRow {
     provider_spec: &[Text("template_name")],
     unnamed: "template_name",
-    scope: scope::ovirt,
+    scope: &[&["/cluster_id"]],
     ..ROW
 };
 
@@ -185,7 +192,15 @@ const POWERVS: AuditRow = AuditRow {
     node_pool: &[Text("powervs.image.id"), Text("powervs.image.name")],
     node_pool_object: Some(["powervs.image", ""]),
     is_in_release: true,
-    scope: scope::powervs,
+    scope: &[
+        &[
+            "id /serviceInstance/id",
+            "name /serviceInstance/name",
+            "regex /serviceInstance/regex",
+            "/serviceInstanceID",
+        ],
+        &["/zone"],
+    ],
     ..ROW
 };
 
@@ -193,7 +208,10 @@ const VSPHERE: AuditRow = AuditRow {
     provider_spec: &[Text("template")],
     machine: &[Text("template")],
     unnamed: "template",
-    scope: scope::vsphere,
+    scope: &[
+        &["/workspace/server", "/server"],
+        &["/workspace/datacenter", "/datacenter"],
+    ],
     kept_since: Some(21),
     ..ROW
 };
@@ -276,7 +294,7 @@ fn boot_disks(spec: &Value) -> impl Iterator<Item = (usize, &Value)> {
 impl ImageField {
     fn read(&self, spec: &Value) -> Option<(String, String)> {
         let text = |at: &Value, path: &str| str_at(at, path).map(str::to_owned);
-        let at = |path: &str| text(spec, &format!("/{}", path.replace('.', "/")));
+        let at = |path: &str| text(at(spec, path)?, "");
         match self {
             Text(path) => Some(((*path).to_owned(), at(path)?)),
             Urn(path) => {
@@ -297,13 +315,12 @@ impl ImageField {
     }
 
     fn is_unfit(&self, spec: &Value) -> bool {
-        let at = |path: String| spec.pointer(&format!("/{}", path.replace('.', "/")));
         let is_no_text = |value: &Value| !(value.is_null() || value.is_string());
         match self {
-            Text(path) => at((*path).to_owned()).is_some_and(is_no_text),
+            Text(path) => at(spec, path).is_some_and(is_no_text),
             Urn(path) => URN
                 .iter()
-                .any(|part| at(format!("{path}.{part}")).is_some_and(is_no_text)),
+                .any(|part| at(spec, &format!("{path}.{part}")).is_some_and(is_no_text)),
             BootDisk => {
                 let disks = list_at(spec, "/disks");
                 let is_list = |disks: &Value| disks.is_null() || disks.is_array();

@@ -5,7 +5,7 @@
 //! `SecuritySettings`), `machine/v1` (Nutanix, PowerVS), `machine/v1alpha1` (OpenStack); the machine
 //! specs of the Cluster API's providers.
 
-use super::fields::{list_at, str_at, text_at};
+use super::fields::{first_at, list_at, str_at, text_at};
 use super::platforms::audit_row;
 use crate::lenient;
 use crate::platform::Platform;
@@ -48,7 +48,7 @@ impl Site {
     pub fn of(platform: Platform, image: Option<&str>, spec: &Value) -> Self {
         let image = image.unwrap_or_default();
         Self {
-            scope: (audit_row(platform).scope)(image, spec),
+            scope: scope(platform, image, spec),
             security_type: (platform == Platform::Azure)
                 .then(|| security_type(spec))
                 .flatten(),
@@ -87,11 +87,37 @@ impl Site {
     }
 }
 
+/// Place where an image's name holds, by what a spec says. The Machine API has one cloud account; that of the
+/// Cluster API is named by the spec, if at all. AMIs are one in all of AWS, and container images anywhere. A URL may
+/// have another image by now: a checksum says which, if it is none of a URL's.
+fn scope(platform: Platform, image: &str, spec: &Value) -> Vec<Option<String>> {
+    let is_whole = match platform {
+        // Else it is of the machine's own project.
+        Platform::Gcp => image.contains("projects/"),
+        // What lacks the subscription is of the credentials' own; URNs say all.
+        Platform::Azure => !image.starts_with('/') || image.starts_with("/subscriptions/"),
+        _ => false,
+    };
+    let part = |fields: &[&str]| {
+        fields.iter().find_map(|field| {
+            let (word, path) = field.split_at(field.find('/')?);
+            Some(format!("{word}{}", text_at(spec, path)?))
+        })
+    };
+    let is_known = |text: &String| platform != Platform::Metal || !text.contains("://");
+    let parts = audit_row(platform).scope.iter().filter(|_| !is_whole);
+    parts.map(|fields| part(fields).filter(is_known)).collect()
+}
+
 /// `securityProfile.settings.securityType` (Machine API), `securityProfile.securityType` (Cluster API).
 fn security_type(spec: &Value) -> Option<String> {
-    ["/settings/securityType", "/securityType"]
-        .into_iter()
-        .find_map(|path| text_at(spec, &format!("/securityProfile{path}")))
+    first_at(
+        spec,
+        &[
+            "/securityProfile/settings/securityType",
+            "/securityProfile/securityType",
+        ],
+    )
 }
 
 fn chooser(spec: &Value) -> Option<&'static str> {
