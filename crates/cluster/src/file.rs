@@ -18,18 +18,23 @@ pub fn cause(error: &std::io::Error) -> String {
 /// # Errors
 /// It is a directory, or cannot be opened or read.
 pub fn read_start(path: &Path, max: u64) -> Result<Vec<u8>> {
-    let file: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(std::io::stdin())
-    } else {
-        let file = File::open(path)?;
-        if file.metadata()?.is_dir() {
-            return Err(std::io::Error::other("is a directory, not a regular file"));
-        }
-        Box::new(file)
-    };
+    if path.is_dir() {
+        return Err(std::io::Error::other("is a directory, not a regular file"));
+    }
     let mut bytes = Vec::new();
-    file.take(max + 1).read_to_end(&mut bytes)?;
+    opened(path)?.take(max + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// A file that is open, or standard input where the name is `-`.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn opened(path: &Path) -> Result<Box<dyn Read>> {
+    Ok(match path == Path::new("-") {
+        true => Box::new(std::io::stdin()),
+        false => Box::new(File::open(path)?),
+    })
 }
 
 /// [`read_start`] of a whole file.

@@ -1,7 +1,7 @@
 //! Reads lists of the cluster from its API server, page by page.
 
 pub use super::server::LONGEST;
-use super::server::{Response, Server};
+use super::server::{NoAnswerKind, Response, Server};
 use super::stranger::{self, stranger};
 use crate::cluster::Cluster;
 use crate::files::documents::add_page;
@@ -14,6 +14,7 @@ use crate::kinds::machine::Machine;
 use crate::text::printable;
 use crate::trouble::{Help, Trouble};
 use crate::unread::Unread;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -56,6 +57,17 @@ enum FetchError {
     TooLong(Trouble),
     /// Any other reason.
     Failed(Trouble),
+}
+
+impl FetchError {
+    /// What is said of it; `None` where nothing is missing.
+    fn trouble(self) -> Option<Trouble> {
+        match self {
+            Self::Absent => None,
+            Self::Expired(_) => Some(Help::TryAgain.after("the list expired while it was read")),
+            Self::Forbidden(why) | Self::TooLong(why) | Self::Failed(why) => Some(why),
+        }
+    }
 }
 
 /// Progress of the reading.
@@ -158,11 +170,20 @@ pub async fn fetch_text(
     let mut objects = Cluster::default();
     match ListReader::new(server, &mut objects, watch).get(path).await {
         Ok(body) => Ok(Some(body)),
-        Err(FetchError::Absent) => Ok(None),
-        Err(FetchError::Failed(why) | FetchError::Forbidden(why) | FetchError::TooLong(why)) => {
-            Err(why)
-        }
-        Err(FetchError::Expired(_)) => Err("it is gone".into()),
+        Err(error) => error.trouble().map_or(Ok(None), Err),
+    }
+}
+
+/// The path of a page of a list; `next` is what the server gave for it, and empty for the first one.
+pub(super) fn page(path: &str, limit: usize, next: &str) -> String {
+    let mark = if path.contains('?') { '&' } else { '?' };
+    let page = format!("{path}{mark}limit={limit}");
+    match next {
+        "" => page,
+        next => format!(
+            "{page}&continue={}",
+            utf8_percent_encode(next, NON_ALPHANUMERIC)
+        ),
     }
 }
 
@@ -206,33 +227,21 @@ impl<'a> ListReader<'a> {
 
     /// Notes what could not be read.
     fn note(&mut self, read: Result<(), FetchError>, what: String, hides_sets: bool) {
-        let why = match read {
-            Ok(()) | Err(FetchError::Absent) => return,
-            Err(FetchError::Failed(why) | FetchError::TooLong(why)) => why,
-            Err(FetchError::Forbidden(why)) => {
-                self.forbidden += 1;
-                why
-            }
-            Err(FetchError::Expired(_)) => {
-                Help::TryAgain.after("the list expired while it was read")
-            }
-        };
-        self.unread
-            .push(Unread::new(what, why).hiding_sets(hides_sets));
+        let Err(error) = read else { return };
+        self.forbidden += usize::from(matches!(error, FetchError::Forbidden(_)));
+        let why = error.trouble();
+        let unread = why.map(|why| Unread::new(what, why).hiding_sets(hides_sets));
+        self.unread.extend(unread);
     }
 
     /// Reads the objects of a kind, and notes those that could not be read.
     async fn kind(&mut self, kind: &Kind) {
         let version = match kind.version {
-            Some(version) => Ok(version.to_owned()),
-            None => self
-                .versions(kind.group)
-                .await
-                .map(|mut all| all.swap_remove(0)),
-        };
-        let version = match version {
-            Ok(version) => version,
-            Err(error) => return self.note(Err(error), kind.name(), kind.hides_sets),
+            Some(version) => version.to_owned(),
+            None => match self.versions(kind.group).await {
+                Ok(mut all) => all.swap_remove(0),
+                Err(error) => return self.note(Err(error), kind.name(), kind.hides_sets),
+            },
         };
         for request in kind.requests(&version) {
             let namespace = request.namespace.as_deref();
@@ -363,15 +372,7 @@ impl<'a> ListReader<'a> {
         let (mut next, mut limit, mut expired) = (String::new(), PAGE, false);
         let (before, mut tokens) = (self.objects.count, BTreeSet::new());
         for _ in 0..MAX_PAGES {
-            let token =
-                percent_encoding::utf8_percent_encode(&next, percent_encoding::NON_ALPHANUMERIC);
-            let mark = if path.contains('?') { '&' } else { '?' };
-            let page = if next.is_empty() {
-                format!("{path}{mark}limit={limit}")
-            } else {
-                format!("{path}{mark}limit={limit}&continue={token}")
-            };
-            next = match self.get(&page).await {
+            next = match self.get(&page(path, limit, &next)).await {
                 Ok(body) => {
                     limit = PAGE.min(limit + limit / 8 + 1);
                     let token = self.page(&body, of, &mut tokens)?;
@@ -476,7 +477,9 @@ impl<'a> ListReader<'a> {
                 Ok(answer) if matches!(answer.status, 429 | 500..=599) => {
                     (refusal(answer), answer.retry_after)
                 }
-                Err(error) if error.is_passing() => (error.trouble.what.clone(), None),
+                Err(error) if error.kind == NoAnswerKind::Passing => {
+                    (error.trouble.what.clone(), None)
+                }
                 _ => {
                     is_down.set(is_down.get() && answer.is_err());
                     break answer;
@@ -491,12 +494,13 @@ impl<'a> ListReader<'a> {
             (self.watch)(FetchProgress::Again(&why));
             tokio::time::sleep(wait).await;
         };
-        let is_silent = answer.as_ref().is_err_and(|error| !error.is_too_long());
+        let answer = answer.map_err(|error| match error.kind {
+            NoAnswerKind::TooLong => FetchError::TooLong(error.trouble),
+            _ => FetchError::Failed(error.trouble),
+        });
+        let is_silent = matches!(answer, Err(FetchError::Failed(_)));
         silent.set(if is_silent { silent.get() + 1 } else { 0 });
-        answer.map_err(|error| match error.is_too_long() {
-            true => FetchError::TooLong(error.trouble),
-            false => FetchError::Failed(error.trouble),
-        })
+        answer
     }
 }
 

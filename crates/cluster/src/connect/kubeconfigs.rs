@@ -1,7 +1,7 @@
 //! Kubeconfigs: which files there are, and what they say together.
 
 use super::login::{Environment, Login, LoginRequest, in_pod, log_in, trouble_with};
-use crate::file::{cause, name as name_of};
+use crate::file::{cause, name as name_of, opened};
 use crate::text::printable;
 use crate::trouble::{Help, Trouble};
 use kube_client::config::{Kubeconfig, KubeconfigError, NamedContext};
@@ -224,11 +224,7 @@ fn read(file: &Path) -> Result<Option<Kubeconfig>, Trouble> {
     let too_large = || format!("is larger than {MAX_BYTES} bytes").into();
     let Some(about) = about else {
         let mut text = zeroize::Zeroizing::new(String::new());
-        let stream: Box<dyn Read> = if is_stdin {
-            Box::new(std::io::stdin())
-        } else {
-            Box::new(std::fs::File::open(file).map_err(|error| cause(&error))?)
-        };
+        let stream = opened(file).map_err(|error| cause(&error))?;
         let size = stream.take(MAX_BYTES + 1).read_to_string(&mut text);
         if size.map_err(|_| "is not UTF-8".to_owned())? as u64 > MAX_BYTES {
             return Err(too_large());

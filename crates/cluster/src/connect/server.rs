@@ -45,11 +45,11 @@ pub struct Response {
 /// A request without an answer. It is printable, and has no secret.
 pub struct NoAnswer {
     pub trouble: Trouble,
-    kind: NoAnswerKind,
+    pub kind: NoAnswerKind,
 }
 
 #[derive(PartialEq, Eq)]
-enum NoAnswerKind {
+pub enum NoAnswerKind {
     /// A later try can succeed although nobody changes anything.
     Passing,
     Lasting,
@@ -130,16 +130,6 @@ impl NoAnswer {
 
     fn lasting(trouble: impl Into<Trouble>) -> Self {
         Self::new(NoAnswerKind::Lasting, trouble)
-    }
-
-    /// Tells whether a later try can succeed although nobody changes anything.
-    pub fn is_passing(&self) -> bool {
-        self.kind == NoAnswerKind::Passing
-    }
-
-    /// Tells whether the answer is longer than is read.
-    pub fn is_too_long(&self) -> bool {
-        self.kind == NoAnswerKind::TooLong
     }
 
     /// The cause is somewhere in the chain of sources; it is recognised by its type, never by its

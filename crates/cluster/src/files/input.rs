@@ -5,7 +5,7 @@ use super::documents::add_file;
 use super::folder;
 use crate::add::{add_aleph, settle};
 use crate::cluster::Cluster;
-use crate::file::{cause, name as named};
+use crate::file::{cause, name as named, opened};
 use crate::files::staged::SourceFile;
 use crate::kinds::file_names::is_in_file;
 use crate::kinds::kind::Purpose;
@@ -141,7 +141,7 @@ impl InputReader<'_> {
     fn path(&mut self, path: &Path) {
         let so_far = |reader: &Self| {
             (
-                reader.objects.count() + reader.objects.empty_lists,
+                reader.objects.count + reader.objects.empty_lists,
                 reader.logs,
                 reader.unread.len(),
             )
@@ -231,11 +231,11 @@ impl InputReader<'_> {
     }
 
     fn file(&mut self, path: &Path, is_named: bool) -> Result<(), Trouble> {
-        let mut stream: Box<dyn Read> = if path == Path::new("-") {
-            Box::new(io::stdin())
-        } else {
-            Box::new(opened(path)?)
-        };
+        // A device may have no end.
+        if std::fs::metadata(path).is_ok_and(|about| is_device(about.file_type())) {
+            return Err("is a device, not a file".into());
+        }
+        let mut stream = opened(path).map_err(|error| cause(&error))?;
         let source = Source {
             path: path.to_owned(),
             file: SourceFile {
@@ -395,16 +395,6 @@ impl InputReader<'_> {
             return Err(own);
         }
         added.map_err(Trouble::printable)
-    }
-}
-
-/// A file, or a shell's `<(command)`; a device may have no end.
-fn opened(path: &Path) -> Result<File, String> {
-    let file = File::open(path).map_err(|error| cause(&error))?;
-    let about = file.metadata().map_err(|error| cause(&error))?;
-    match is_device(about.file_type()) {
-        true => Err("is a device, not a file".to_owned()),
-        false => Ok(file),
     }
 }
 

@@ -22,7 +22,7 @@ fn read(name: &str, bytes: &[u8]) -> (usize, Vec<String>) {
         let help = unread.help.map(|help| format!(" ({help:?})"));
         format!("{what}: {}{}", unread.why, help.unwrap_or_default())
     };
-    (objects.count(), unread.iter().map(short).collect())
+    (objects.count, unread.iter().map(short).collect())
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

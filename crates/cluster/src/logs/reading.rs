@@ -2,7 +2,7 @@
 
 use super::log_lines::lines;
 use super::matching::{Matching, Pending};
-use super::server_line::{Line, PeerAddress, read, split};
+use super::server_line::{Asked, Line, PeerAddress, read, split};
 use super::server_log::{MAX_TEXT, Outcome, Request, ServerLogs, Source};
 use crate::moment::{Moment, year};
 use crate::secrets::without_secrets;
@@ -116,14 +116,6 @@ fn is_ignition(agent: &str) -> bool {
     agent.is_empty() || agent.starts_with("Ignition/")
 }
 
-/// The parts of a request's line.
-struct Asked<'a> {
-    pool: &'a str,
-    peer: Option<PeerAddress>,
-    agent: &'a str,
-    accept: &'a str,
-}
-
 /// A log that is read.
 struct Reading<'a> {
     logs: &'a mut ServerLogs,
@@ -185,21 +177,8 @@ impl<'a> Reading<'a> {
         self.source.is_bootstrap |= line.is_of_bootstrap();
         match line {
             // The last line of a log that was cut: how it went is not there.
-            Line::Request { .. } if !is_whole => {}
-            Line::Request {
-                pool,
-                peer,
-                agent,
-                accept,
-            } => {
-                let asked = Asked {
-                    pool,
-                    peer,
-                    agent,
-                    accept,
-                };
-                self.request(&asked, at, is_known);
-            }
+            Line::Request(_) if !is_whole => {}
+            Line::Request(asked) => self.request(&asked, at, is_known),
             Line::Failure(failure) => {
                 self.logs.note_failure(&failure, &mut self.matching, at);
             }

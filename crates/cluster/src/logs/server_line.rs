@@ -10,13 +10,7 @@ use std::net::IpAddr;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     /// A client asked for a pool's config.
-    Request {
-        pool: &'a str,
-        peer: Option<PeerAddress>,
-        /// `Ignition/2.14.0`; empty before 4.5.
-        agent: &'a str,
-        accept: &'a str,
-    },
+    Request(Asked<'a>),
     /// A request was not served. The line does not say whose.
     Failure(Failure<'a>),
     /// TLS failed before anything was asked for.
@@ -41,17 +35,19 @@ pub enum Line<'a> {
 impl Line<'_> {
     /// Tells if only the bootstrap machine's server writes it.
     pub fn is_of_bootstrap(&self) -> bool {
-        match self {
-            Self::Bootstrap => true,
-            Self::Failure(failure) => failure.kind == FailureKind::Bootstrap,
-            Self::Request { .. }
-            | Self::Handshake { .. }
-            | Self::Told { .. }
-            | Self::Start(_)
-            | Self::Known
-            | Self::Unknown => false,
-        }
+        let is_own = |failure: &Failure<'_>| failure.kind == FailureKind::Bootstrap;
+        matches!(self, Self::Bootstrap) || matches!(self, Self::Failure(of) if is_own(of))
     }
+}
+
+/// What a client asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Asked<'a> {
+    pub pool: &'a str,
+    pub peer: Option<PeerAddress>,
+    /// `Ignition/2.14.0`; empty before 4.5.
+    pub agent: &'a str,
+    pub accept: &'a str,
 }
 
 /// The address and the port of a client.
@@ -268,12 +264,12 @@ fn request(message: &str) -> Option<Line<'_>> {
     // Up to 4.5 there is no more than the address, or the client behind it.
     let bare = rest.split_whitespace().next().unwrap_or_default();
     let address = quoted("address:").unwrap_or(bare);
-    Some(Line::Request {
+    Some(Line::Request(Asked {
         pool: pool.trim_matches('"'),
         peer: peer(address),
         agent: quoted("User-Agent:").unwrap_or_default(),
         accept: quoted("Accept-Header:").unwrap_or_default(),
-    })
+    }))
 }
 
 /// Beginnings of lines about a request that was not served, with what else is in them.
@@ -367,12 +363,12 @@ mod tests {
     }
 
     fn request<'a>(pool: &'a str, address: &str, agent: &'a str, accept: &'a str) -> Line<'a> {
-        Line::Request {
+        Line::Request(Asked {
             pool,
             peer: peer(address),
             agent,
             accept,
-        }
+        })
     }
 
     /// The first two are public: a bootstrap server of 4.6 (no prefix of the kubelet's).

@@ -37,7 +37,7 @@ fn each_kind_is_read_whatever_its_parts_are() {
             json!(true),
         ] {
             let facts = cluster(&[object(&parts), node("n", &json!({}))]);
-            assert_eq!(facts.count(), 2, "{row:?} {parts}");
+            assert_eq!(facts.count, 2, "{row:?} {parts}");
             assert_eq!(
                 facts
                     .nodes
