@@ -116,7 +116,7 @@ pub fn add(
     let is_one_of_many = kind_table::is_one_of_many(kind) && all.purpose == Purpose::Nodes;
     let is_staged = of.is_none() && kind_table::is_read_for(all.purpose, kind) && !is_one_of_many;
     if is_staged && !identity.metadata.name.is_empty() {
-        all.doubles += usize::from(!all.staged.add(kind, object));
+        all.doubles += usize::from(!all.staged.add(kind, &identity, object));
     } else if is_one_of_many || all.is_new(kind, &identity) {
         put(all, kind, object);
     } else {

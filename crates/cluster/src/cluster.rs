@@ -3,8 +3,7 @@
 
 use crate::files::staged::Staged;
 use crate::kinds::cluster_version::History;
-use crate::kinds::config_pool::{ConfigPool, Served};
-use crate::kinds::fips::Fips;
+use crate::kinds::config_pool::{ConfigPool, MachineConfig, Served};
 use crate::kinds::image::{self, Image, WhyNot};
 use crate::kinds::infrastructure::VSphere;
 use crate::kinds::karpenter::Karpenter;
@@ -42,6 +41,9 @@ const MOST_POOL_CONFIGS: usize = 50;
 /// At most this many Events are kept: the first ones.
 const MAX_EVENTS: usize = 50_000;
 
+/// Kind, namespace and name of an object.
+type Key = (String, String, String);
+
 /// Everything that was read.
 #[derive(Debug, Default)]
 pub struct Cluster {
@@ -58,7 +60,7 @@ pub struct Cluster {
     sources: BTreeSet<Arc<Source>>,
     pub health_checks: Vec<HealthCheck>,
     /// Images that the Cluster API makes machines from, by kind, namespace and name.
-    pub infrastructure: BTreeMap<(String, String, String), Image>,
+    pub infrastructure: BTreeMap<Key, Image>,
     pub node_pools: Vec<NodePool>,
     pub hosted_clusters: Vec<HostedCluster>,
     /// MachineDeployments of the Cluster API.
@@ -75,16 +77,10 @@ pub struct Cluster {
     pub misaddressed: Vec<CertificateRequest>,
     pub events: Vec<Event>,
     pub provisioning: Option<Provisioning>,
-    /// The names of the MachineConfigPools.
-    pub pools: BTreeSet<String>,
-    /// The same, by name.
+    /// MachineConfigPools, by name.
     pub config_pools: BTreeMap<String, ConfigPool>,
-    /// The release of each rendered MachineConfig.
-    pub rendered: BTreeMap<String, String>,
-    /// The stream of each MachineConfigPool that names one.
-    pub pool_streams: BTreeMap<String, String>,
-    /// FIPS mode by MachineConfigs.
-    pub fips: Fips,
+    /// MachineConfigs, by name.
+    pub configs: BTreeMap<String, MachineConfig>,
     /// The stream of the pools that name none.
     pub default_stream: Option<String>,
     pub managed: Option<ManagedBootImages>,
@@ -103,7 +99,7 @@ pub struct Cluster {
     /// The operator's own words on its work.
     pub conditions: BootImageConditions,
     /// The conditions of the objects that the Cluster API makes machines from, by kind, namespace and name.
-    pub machine_conditions: BTreeMap<(String, String, String), Vec<Condition>>,
+    pub machine_conditions: BTreeMap<Key, Vec<Condition>>,
     /// The Clusters of the Cluster API, by namespace and name, and whether each is paused.
     pub clusters: BTreeMap<(String, String), bool>,
     /// The conditions of ClusterOperators.
@@ -210,8 +206,9 @@ impl Cluster {
                 false => Served::Cluster { is_read: false },
             };
         };
-        match self.rendered.get(config) {
-            Some(release) => Served::Release(release.clone()),
+        let read = self.configs.get(config);
+        match read.and_then(|config| config.release.clone()) {
+            Some(release) => Served::Release(release),
             None if pool.is_open() || self.history.is_updating => Served::Unread(config.to_owned()),
             None => Served::Cluster { is_read: true },
         }
@@ -238,23 +235,14 @@ impl Cluster {
     }
 
     /// Namespace and name of the ConfigMaps that say what NodePools without a pin ask for.
-    pub fn pool_configs_to_read(&self) -> Vec<(String, String)> {
+    pub fn pool_configs_to_read(&self) -> BTreeSet<(String, String)> {
         let unpinned = self.node_pools.iter().filter(|pool| pool.pinned.is_none());
         let all = unpinned.flat_map(|pool| {
             let namespace = &pool.metadata.namespace;
             let names = pool.config.iter();
             names.map(move |name| (namespace.clone(), name.clone()))
         });
-        let is_plain = |(namespace, name): &(String, String)| {
-            is_dns_name(namespace, 63) && is_dns_name(name, 253)
-        };
-        let names: BTreeSet<_> = all.filter(is_plain).collect();
-        names.into_iter().take(MOST_POOL_CONFIGS).collect()
-    }
-
-    /// Number of objects that were read, of all kinds.
-    pub fn count(&self) -> usize {
-        self.count
+        first_plain(all, MOST_POOL_CONFIGS)
     }
 
     /// Tells whether none of them is of a kind that says something.
@@ -313,20 +301,16 @@ impl Cluster {
 
     /// Site of the image that a Machine is made from; `None` where that was not read.
     pub fn site_of<'a>(&'a self, machine: &'a Machine) -> Option<&'a Site> {
-        let image = match machine.source.infrastructure.clone() {
+        let image = match key(&machine.metadata, &machine.source) {
             None => &machine.source.image,
-            Some((kind, name)) => {
-                let key = (kind, machine.metadata.namespace.clone(), name);
-                self.infrastructure.get(&key)?
-            }
+            Some(key) => self.infrastructure.get(&key)?,
         };
         Some(&image.site)
     }
 
     /// The conditions of a Machine's infrastructure object.
     pub fn infrastructure_conditions(&self, machine: &Machine) -> &[Condition] {
-        let named = machine.source.infrastructure.clone();
-        let key = named.map(|(kind, name)| (kind, machine.metadata.namespace.clone(), name));
+        let key = key(&machine.metadata, &machine.source);
         let found = key.and_then(|key| self.machine_conditions.get(&key));
         found.map_or(&[], Vec::as_slice)
     }
@@ -348,28 +332,25 @@ impl Cluster {
 
     /// Tells whether the object that the Cluster API makes a Machine from was read.
     pub fn has_infrastructure_of(&self, machine: &Machine) -> bool {
-        let named = machine.source.infrastructure.clone();
-        let key = named.map(|(kind, name)| (kind, machine.metadata.namespace.clone(), name));
-        let is_agents = || !self.infrastructure_conditions(machine).is_empty();
-        key.is_some_and(|key| self.infrastructure.contains_key(&key)) || is_agents()
+        let is_read = |key| {
+            self.infrastructure.contains_key(&key) || self.machine_conditions.contains_key(&key)
+        };
+        key(&machine.metadata, &machine.source).is_some_and(is_read)
     }
 
     /// Image that a Machine, or the template of one, is made from.
     pub fn image_of(&self, metadata: &Metadata, source: &Source) -> Image {
-        let Some((kind, name)) = &source.infrastructure else {
+        let Some(key) = key(metadata, source) else {
             return source.image.clone();
         };
         let pool = source.image.pool.clone();
-        match self
-            .infrastructure
-            .get(&(kind.clone(), metadata.namespace.clone(), name.clone()))
-        {
+        match self.infrastructure.get(&key) {
             Some(image) => Image {
                 pool,
                 ..image.clone()
             },
             None => {
-                let of_kind = image::read_spec(kind, &Value::Null);
+                let of_kind = image::read_spec(&key.0, &Value::Null);
                 Image {
                     pool,
                     field: None,
@@ -494,4 +475,21 @@ impl Cluster {
         let is_it = |(of, named): &(String, String)| of == group && named == kind;
         self.has_all(group, kind) || self.empty.iter().any(is_it)
     }
+}
+
+/// The object of the Cluster API that a Machine is made from, if there is one.
+fn key(metadata: &Metadata, source: &Source) -> Option<Key> {
+    let (kind, name) = source.infrastructure.clone()?;
+    Some((kind, metadata.namespace.clone(), name))
+}
+
+/// The first namespaces and names that may go into a path.
+pub(crate) fn first_plain(
+    names: impl Iterator<Item = (String, String)>,
+    most: usize,
+) -> BTreeSet<(String, String)> {
+    let is_plain =
+        |(namespace, name): &(String, String)| is_dns_name(namespace, 63) && is_dns_name(name, 253);
+    let names: BTreeSet<_> = names.filter(is_plain).collect();
+    names.into_iter().take(most).collect()
 }

@@ -97,7 +97,7 @@ pub(crate) fn broken(
 fn machine(objects: &Objects, node: &Node, spec: Option<&Image>) -> Facts {
     let own = node.machine();
     let pool = node.pool.as_deref().filter(|_| node.node_pool.is_none());
-    let fips = pool.and_then(|pool| objects.fips.of(pool));
+    let fips = pool.and_then(|pool| objects.fips_of(pool));
     Facts {
         secure_boot: own.secure_boot.or(spec.and_then(|spec| spec.secure_boot)),
         fips: fips.or(own.fips),

@@ -58,7 +58,7 @@ impl Case<'_> {
         let makes_another = sets.any(|set| {
             let is_in = set.metadata.namespace == machine.metadata.namespace;
             let is_own = is_in && machine.is_owned_by("MachineSet", Some(&set.metadata.name));
-            is_own && !set.is_mirror && !set.is_deleting && set.made() <= set.wanted()
+            is_own && !set.is_mirror() && !set.is_deleting && set.made() <= set.wanted()
         });
         is_worker && is_new && makes_another && self.own_requests().is_empty()
     }
@@ -68,7 +68,7 @@ impl Case<'_> {
         let is_of = |kind| machine.is_owned_by(kind, None);
         if is_of("ControlPlaneMachineSet") || machine.role.as_deref() == Some("master") {
             let mut sets = self.facts.control_planes.iter();
-            match sets.next().map(|set| set.is_inactive) {
+            match sets.next().map(|set| set.is_inactive()) {
                 Some(true) => BY_HAND,
                 Some(false) => "have it replaced by its ControlPlaneMachineSet, which is Active",
                 None => PERHAPS_BY_SET,

@@ -7,7 +7,6 @@ use super::index::Index;
 use super::moment::span;
 use super::rows::{Row, row};
 use super::way::Stage;
-use skewguard_cluster::kinds::groups::{CLUSTER_API, MACHINE_API};
 use skewguard_cluster::kinds::{Event, HealthCheck, Machine};
 use skewguard_cluster::names::count;
 use std::collections::BTreeMap;
@@ -132,17 +131,21 @@ impl<'a> Case<'a> {
 
     /// ` after 2 hours`, the time that a health check gives a machine to become a Node.
     fn startup_timeout(&mut self, check: &HealthCheck) -> String {
-        let timeout = span(check.startup_timeout);
+        let timeout = span(check.startup_timeout());
         let name = check.metadata.full_name();
         let source = format!("MachineHealthCheck {name}, spec.nodeStartupTimeout");
-        let default = if check.is_default { "none: " } else { "" };
+        let default = if check.timeout().is_none() {
+            "none: "
+        } else {
+            ""
+        };
         self.see(source, None, format!("{default}{timeout}"));
         format!(" after {timeout}")
     }
 
     /// `Ready False for 300s, Ready Unknown for 300s`, for which a health check ends a machine with a Node.
     fn conditions(&mut self, check: &HealthCheck) -> String {
-        let all = check.conditions.join(", ");
+        let all = check.conditions().join(", ");
         let name = check.metadata.full_name();
         let source = format!("MachineHealthCheck {name}, spec.unhealthyConditions");
         self.see(source, None, if all.is_empty() { "none" } else { &all });
@@ -167,8 +170,8 @@ impl<'a> Case<'a> {
     /// The health check that surely looks after a Machine, the one that waits least.
     fn covering(&self, machine: &Machine) -> Option<&'a HealthCheck> {
         let checks = self.facts.health_checks.iter();
-        let own = checks.filter(|check| check.startup_timeout > 0 && check.covers(machine));
-        own.min_by_key(|check| check.startup_timeout)
+        let own = checks.filter(|check| check.startup_timeout() > 0 && check.covers(machine));
+        own.min_by_key(|check| check.startup_timeout())
     }
 
     /// Says when a health check will delete it.
@@ -177,7 +180,7 @@ impl<'a> Case<'a> {
             // One that has failed is deleted at once, whatever the timeout.
             let machine = self.machine.filter(|machine| !machine.is_failed())?;
             let check = self.covering(machine)?;
-            let at = machine.since?.plus(check.startup_timeout);
+            let at = machine.since?.plus(check.startup_timeout());
             (at >= self.now).then(|| {
                 let does = match check.is_external {
                     true => "has it remediated",
@@ -216,10 +219,7 @@ fn set_of(machine: &Machine) -> Option<&String> {
 
 /// The command that keeps a health check from deleting machines without a Node.
 fn keep_command(check: &HealthCheck) -> String {
-    let group = match check.is_of_cluster_api {
-        true => CLUSTER_API,
-        false => MACHINE_API,
-    };
+    let group = check.group;
     let spec = match check.has_checks {
         true => r#"{"checks":{"nodeStartupTimeoutSeconds":0}}"#,
         false => r#"{"nodeStartupTimeout":"0"}"#,

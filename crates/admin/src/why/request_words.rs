@@ -54,7 +54,7 @@ impl Case<'_> {
         let asks = until.since(seen.last.at) <= STILL_ASKS;
         let row = match kind {
             FailureKind::NoPool => {
-                row!(PoolMissing begin, status, pool, others = joined(facts.pools.iter().take(5)))
+                row!(PoolMissing begin, status, pool, others = joined(facts.config_pools.keys().take(5)))
             }
             FailureKind::Bootstrap => row!(BootstrapAnswers begin, status, asks),
             FailureKind::NoConfig => row!(ConfigNotRendered begin, status, asks, pool, says),

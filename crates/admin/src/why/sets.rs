@@ -33,7 +33,7 @@ pub(super) fn sets_without_machines<'a>(index: &Index<'a>) -> Vec<Subject<'a>> {
     let sets = all.into_iter().flat_map(|(kind, sets, has_machines)| {
         let short = sets.iter().filter(move |set| {
             // The other copy counts, it goes, or makes none.
-            let is_over = set.is_mirror || set.is_deleting || set.is_inactive;
+            let is_over = set.is_mirror() || set.is_deleting || set.is_inactive();
             let is_known = has_machines && set.replicas_now.is_some();
             let is_short = set.wanted() > set.made() && !is_over;
             is_short && (is_known || refusal(index, kind, set).is_some())
@@ -86,7 +86,7 @@ pub(super) fn machines_not_read(index: &Index<'_>) -> Vec<Unread> {
     let facts = index.facts;
     let has_owners = facts.all_machines().any(|one| one.is_owned_by(SET, None));
     let sets = facts.machine_sets.iter().filter(|_| has_owners);
-    let sets = sets.filter(|set| !set.is_mirror && !set.is_deleting);
+    let sets = sets.filter(|set| !set.is_mirror() && !set.is_deleting);
     let missing = sets.filter_map(|set| {
         let Metadata {
             namespace, name, ..
@@ -156,7 +156,7 @@ impl<'a> Case<'a> {
                 String::new(),
             ),
             None => {
-                let stale = set.is_stale;
+                let stale = set.is_stale();
                 return self.tell(match kind {
                     CONTROL_PLANE => row!(NoControlPlaneMachineMade missing, kind, are, stale),
                     _ => row!(NoMachineMadeSilently missing, kind, are, stale),

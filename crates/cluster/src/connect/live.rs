@@ -2,8 +2,8 @@
 //! checks, user data, and the logs of two pods.
 
 use crate::add::add_user_data;
-use crate::cluster::Cluster;
-use crate::connect::fetch::{FetchProgress, fetch_for_nodes, fetch_more, fetch_text};
+use crate::cluster::{Cluster, first_plain};
+use crate::connect::fetch::{FetchProgress, fetch_for_nodes, fetch_more, fetch_text, page};
 use crate::connect::server::{NODE_TABLE, Server};
 use crate::kinds::fields::{list_at, str_at, text_at};
 use crate::kinds::groups::{APPROVER_NAMESPACE, MCO_NAMESPACE, SECRET};
@@ -16,7 +16,6 @@ use crate::names::first_of;
 use crate::text::is_dns_name;
 use crate::trouble::Trouble;
 use crate::unread::Unread;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -39,7 +38,9 @@ const MOST_HOSTED: usize = 5;
 /// Pages of the table of Nodes.
 const MOST_PAGES: usize = 100;
 
-/// The container of HyperShift's ignition server.
+/// The containers whose logs are read; the last is HyperShift's.
+const SERVER: &str = "machine-config-server";
+const APPROVER: &str = "machine-approver-controller";
 const IGNITION: &str = "ignition-server";
 
 type Watch<'a> = &'a mut dyn FnMut(FetchProgress<'_>);
@@ -122,18 +123,11 @@ fn user_data_names(cluster: &Cluster) -> BTreeSet<(String, String)> {
     let waiting = cluster
         .all_machines()
         .filter(|machine| machine.node.is_none());
-    let names: BTreeSet<_> = waiting
-        .filter_map(|machine| {
-            let secret = machine.source.secret()?.to_owned();
-            Some((machine.metadata.namespace.clone(), secret))
-        })
-        .collect();
-    let is_plain = |name: &str| is_dns_name(name, 253);
-    let names = names.into_iter();
-    names
-        .filter(|(namespace, name)| is_plain(namespace) && is_plain(name))
-        .take(MOST_SECRETS)
-        .collect()
+    let names = waiting.filter_map(|machine| {
+        let secret = machine.source.secret()?.to_owned();
+        Some((machine.metadata.namespace.clone(), secret))
+    });
+    first_plain(names, MOST_SECRETS)
 }
 
 /// The Nodes of these names, or of Machines of these names, then those that are broken, and those
@@ -187,48 +181,16 @@ fn ignition_pods(namespace: &str) -> Request {
     }
 }
 
-/// A pod whose log says something here.
-struct LogOf {
-    namespace: String,
-    pod: String,
-    container: &'static str,
-    /// Since when it runs, of a machine-config-server.
-    began: Option<Moment>,
-}
-
-impl LogOf {
-    /// The pods that were found, at most so many of each.
-    fn all(cluster: &Cluster) -> Vec<Self> {
-        let of = |namespace: &str, pod: &str, container| Self {
-            namespace: namespace.to_owned(),
-            pod: pod.to_owned(),
-            container,
-            began: None,
-        };
-        let servers = cluster.servers.iter().map(|(name, began)| Self {
-            began: *began,
-            ..of(MCO_NAMESPACE, name, "machine-config-server")
-        });
-        let approvers = (cluster.approvers.iter())
-            .map(|name| of(APPROVER_NAMESPACE, name, "machine-approver-controller"));
-        let ignition =
-            (cluster.ignition_pods.iter()).map(|(namespace, name)| of(namespace, name, IGNITION));
-        let servers = servers.take(MOST_PODS);
-        let servers = servers.chain(approvers.take(MOST_PODS));
-        servers.chain(ignition.take(MOST_PODS)).collect()
-    }
-
-    fn add(&self, cluster: &mut Cluster, now: Moment, log: &[u8]) {
-        // What is in memory can be read to its end.
-        let _ = match self.container {
-            IGNITION => cluster.add_ignition_log((&self.namespace, &self.pod), &mut &*log),
-            "machine-config-server" => {
-                add_server(cluster, &self.pod, self.began, now, log);
-                Ok(())
-            }
-            _ => cluster.add_approver_log(&mut &*log, now),
-        };
-    }
+/// The pods whose logs say something here, at most so many of each: namespace, name and container.
+fn pods(cluster: &Cluster) -> Vec<(String, String, &'static str)> {
+    let servers = (cluster.servers.keys()).map(|pod| (MCO_NAMESPACE, pod, SERVER));
+    let approvers = (cluster.approvers.iter()).map(|pod| (APPROVER_NAMESPACE, pod, APPROVER));
+    let ignition = cluster.ignition_pods.iter();
+    let ignition = ignition.map(|(namespace, pod)| (&**namespace, pod, IGNITION));
+    let all = servers.take(MOST_PODS).chain(approvers.take(MOST_PODS));
+    all.chain(ignition.take(MOST_PODS))
+        .map(|(namespace, pod, container)| (namespace.to_owned(), pod.clone(), container))
+        .collect()
 }
 
 /// Reads the pods' logs.
@@ -239,24 +201,29 @@ async fn logs(
     watch: Watch<'_>,
 ) -> Vec<Unread> {
     let mut forbidden = BTreeSet::new();
-    let all = LogOf::all(cluster);
-    for of in all {
-        let path = log_path(&of.namespace, &of.pod, of.container);
-        match fetch_text(server, &path, watch).await {
-            Ok(Some(log)) => of.add(cluster, now, &log),
-            Ok(None) => {}
+    for (namespace, pod, container) in pods(cluster) {
+        // What is in memory can be read to its end.
+        let _ = match fetch_text(server, &log_path(&namespace, &pod, container), watch).await {
+            Ok(Some(log)) if container == SERVER => add_server(cluster, &pod, now, &log),
+            Ok(Some(log)) if container == IGNITION => {
+                cluster.add_ignition_log((&namespace, &pod), &mut &*log)
+            }
+            Ok(Some(log)) => cluster.add_approver_log(&mut &*log, now),
+            Ok(None) => Ok(()),
             Err(why) => {
                 forbidden.insert(why);
+                Ok(())
             }
-        }
+        };
     }
     let all = forbidden.into_iter();
     all.map(|why| Unread::new("pods/log", why)).collect()
 }
 
-fn add_server(cluster: &mut Cluster, name: &str, began: Option<Moment>, now: Moment, log: &[u8]) {
-    let _ = cluster.logs.add(name, &mut &*log, now);
+fn add_server(cluster: &mut Cluster, name: &str, now: Moment, log: &[u8]) -> std::io::Result<()> {
+    cluster.logs.add(name, &mut &*log, now)?;
     cluster.logs.read_now(name, None);
+    let began = cluster.servers.get(name).copied().flatten();
     let lines = log.iter().filter(|byte| **byte == b'\n').count();
     if log.len() >= LOG_BYTES {
         let what = "its log is longer than the 2 MiB that were read".to_owned();
@@ -264,10 +231,10 @@ fn add_server(cluster: &mut Cluster, name: &str, began: Option<Moment>, now: Mom
     } else if lines < LOG_LINES {
         // All of the day, or of the container: a server that nobody asks writes nothing.
         let day = now.minus(LOG_SECONDS);
-        cluster
-            .logs
-            .covers(name, began.map_or(day, |began| began.max(day)));
+        let begin = began.map_or(day, |began| began.max(day));
+        cluster.logs.covers(name, begin);
     }
+    Ok(())
 }
 
 /// The Nodes that are not Ready, by the table that `oc get nodes` shows: their metadata alone does
@@ -276,11 +243,7 @@ async fn not_ready(server: &Server, watch: Watch<'_>) -> Result<BTreeSet<String>
     let mut names = BTreeSet::new();
     let mut next = String::new();
     for _ in 0..MOST_PAGES {
-        let token = utf8_percent_encode(&next, NON_ALPHANUMERIC);
-        let path = match next.as_str() {
-            "" => format!("{NODE_TABLE}&limit=500"),
-            _ => format!("{NODE_TABLE}&limit=500&continue={token}"),
-        };
+        let path = page(NODE_TABLE, 500, &next);
         let Some(body) = fetch_text(server, &path, watch).await? else {
             return Ok(names);
         };

@@ -6,6 +6,7 @@ use super::yaml_list::{self, List, Piece};
 use crate::add::{MAX_OBJECTS, OBJECT, add, group, no_json, note_empty};
 use crate::cluster::Cluster;
 use crate::files::staged::SourceFile;
+use crate::kinds::metadata::Identity;
 use crate::lenient::{self, Raw};
 use crate::trouble::{Help, Trouble};
 use crate::unread::Unread;
@@ -23,17 +24,6 @@ struct Document<'a> {
     metadata: Value,
     #[serde(borrow)]
     items: Option<Vec<&'a RawValue>>,
-}
-
-/// Fields by which a list or an object says what it is.
-#[derive(Default, Deserialize)]
-struct Head {
-    api_version: Raw<String>,
-    kind: Raw<String>,
-    #[serde(rename = "metadata.continue")]
-    next: Raw<String>,
-    #[serde(rename = "metadata.name")]
-    name: String,
 }
 
 /// Adds the objects of a file: in JSON any number of objects and lists, in YAML any number of
@@ -119,7 +109,7 @@ fn add_list(
     list: &Value,
     items: &mut dyn Iterator<Item = Result<Value, Trouble>>,
 ) -> Result<String, Trouble> {
-    let Head {
+    let Identity {
         api_version: Raw(api_version),
         kind: Raw(kind),
         next: Raw(next),
@@ -180,8 +170,8 @@ fn add_document(all: &mut Cluster, mut document: Value, ends_line: bool) -> Resu
         let next = add_list(all, None, &document, &mut items.into_iter().map(Ok))?;
         return is_last_page(&next);
     }
-    let head: Head = lenient::known(&document);
-    match (head.kind.0.as_str(), head.name) {
+    let head: Identity = lenient::known(&document);
+    match (head.kind.0.as_str(), head.metadata.name) {
         ("List", _) => Err(Help::SayKind.after(WITHOUT_ITEMS)),
         ("", name) if document.get("kind").is_none_or(Value::is_null) => {
             if name.is_empty() {

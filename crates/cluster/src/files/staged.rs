@@ -5,7 +5,6 @@ use crate::kinds::fields::text_at;
 use crate::kinds::groups::CONFIG;
 use crate::kinds::kind_table::is_of_sets;
 use crate::kinds::metadata::{Identity, Metadata};
-use crate::lenient;
 use crate::trouble::{Help, Trouble};
 use crate::unread::{MAX_NOT_UNDERSTOOD, Unread};
 use serde_json::Value;
@@ -61,20 +60,24 @@ impl Staged {
 
     /// Takes an object of a group and kind, unless a newer one of its name was read; returns whether it is
     /// the first, or the same once more. Sets of machines must not be mixed up.
-    pub fn add(&mut self, (group, kind): (&str, &str), object: &Value) -> bool {
+    pub fn add(
+        &mut self,
+        (group, kind): (&str, &str),
+        identity: &Identity,
+        object: &Value,
+    ) -> bool {
         let is_set = is_of_sets((group, kind));
         self.clusters.add(&self.file, group, kind, object);
-        let Identity { metadata, uid, .. } = lenient::known(object);
         let Metadata {
             namespace, name, ..
-        } = metadata;
+        } = identity.metadata.clone();
         let version = object.pointer("/metadata/resourceVersion");
         let new = Staging {
             group: group.to_owned(),
             kind: kind.to_owned(),
             json: without_ballast(is_set || kind == "BareMetalHost", object).to_string(),
             version: version.and_then(|version| version.as_str()?.parse().ok()),
-            uid,
+            uid: identity.uid.clone(),
         };
         let key = (group.to_owned(), kind.to_owned(), namespace, name);
         let place = *self.places.entry(key).or_insert(self.objects.len());

@@ -23,10 +23,10 @@ pub struct Version {
 
 /// An update that was, or one that is offered, also under conditions.
 #[derive(Debug, Deserialize)]
-struct Update {
+pub(super) struct Update {
     state: String,
     #[serde(rename = "version|release.version")]
-    version: Option<String>,
+    pub(super) version: Option<String>,
     completion_time: Option<String>,
 }
 

@@ -48,6 +48,12 @@ pub enum Served {
     Unread(String),
 }
 
+/// `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`.
+pub fn pool_of_config(config: &str) -> Option<&str> {
+    let (pool, _) = config.strip_prefix("rendered-")?.rsplit_once('-')?;
+    Some(pool)
+}
+
 impl ConfigPool {
     /// The config for new nodes: the old one until the first node has the new one (machine-config-operator,
     /// `GetConfig` of `pkg/server/cluster_server.go`, 4.6 to 5.0). A pool without nodes has the new one.

@@ -1,6 +1,5 @@
 //! Health checks of Machines (pure).
 
-use super::groups::CLUSTER_API;
 use super::machine::Machine;
 use super::metadata::Metadata;
 use crate::lenient::is_there;
@@ -9,37 +8,24 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// A MachineHealthCheck of either API.
-#[derive(Debug, Default)]
-pub struct HealthCheck {
-    pub metadata: Metadata,
-    pub is_of_cluster_api: bool,
-    labels: BTreeMap<String, String>,
-    expressions: Vec<Expression>,
-    /// In seconds; 0 is never.
-    pub startup_timeout: u64,
-    pub is_default: bool,
-    /// It is of cluster.x-k8s.io/v1beta2.
-    pub has_checks: bool,
-    /// It deletes no Machine: another controller switches its host off and on, or replaces it.
-    pub is_external: bool,
-    /// `Ready False for 300s`: conditions of Nodes for which it ends their machines.
-    pub conditions: Vec<String>,
-}
-
-/// A health check as the API has it.
 #[derive(Debug, Default, Deserialize)]
-pub struct HealthCheckObject {
-    metadata: Metadata,
+pub struct HealthCheck {
+    /// The API group.
+    #[serde(skip)]
+    pub group: &'static str,
+    pub metadata: Metadata,
+    /// It deletes no Machine: another controller switches its host off and on, or replaces it.
     #[serde(
         rename = "metadata.annotations.machine.openshift.io/remediation-strategy|\
                   spec.remediationTemplate|spec.remediation.templateRef",
         deserialize_with = "is_there"
     )]
-    is_external: bool,
+    pub is_external: bool,
     #[serde(rename = "spec.nodeStartupTimeout")]
     timeout: Option<String>,
+    /// It is of cluster.x-k8s.io/v1beta2.
     #[serde(rename = "spec.checks", deserialize_with = "is_there")]
-    has_checks: bool,
+    pub has_checks: bool,
     #[serde(rename = "spec.checks.nodeStartupTimeoutSeconds")]
     seconds: Option<u64>,
     #[serde(rename = "spec.unhealthyConditions")]
@@ -87,28 +73,27 @@ impl Expression {
 const DEFAULT: u64 = 600;
 
 impl HealthCheck {
-    pub fn of(group: &str, object: HealthCheckObject) -> Self {
-        let timeout = object
-            .seconds
-            .or_else(|| go_duration(object.timeout.as_deref()?));
-        Self {
-            metadata: object.metadata,
-            is_of_cluster_api: group == CLUSTER_API,
-            labels: object.labels,
-            expressions: object.expressions,
-            startup_timeout: timeout.unwrap_or(DEFAULT),
-            has_checks: object.has_checks,
-            is_default: timeout.is_none(),
-            is_external: object.is_external,
-            conditions: (object.conditions.into_iter())
-                .map(|one| format!("{} {} for {}", one.kind, one.status, one.timeout))
-                .collect(),
-        }
+    /// In seconds, as it says it; 0 is never.
+    pub fn timeout(&self) -> Option<u64> {
+        let timeout = || go_duration(self.timeout.as_deref()?);
+        self.seconds.or_else(timeout)
+    }
+
+    /// The same, or what it is without.
+    pub fn startup_timeout(&self) -> u64 {
+        self.timeout().unwrap_or(DEFAULT)
+    }
+
+    /// `Ready False for 300s`: conditions of Nodes for which it ends their machines.
+    pub fn conditions(&self) -> Vec<String> {
+        let all = self.conditions.iter();
+        all.map(|one| format!("{} {} for {}", one.kind, one.status, one.timeout))
+            .collect()
     }
 
     /// Tells if it surely looks after a Machine. An empty selector takes all.
     pub fn covers(&self, machine: &Machine) -> bool {
-        self.is_of_cluster_api == machine.is_of_cluster_api()
+        self.group == machine.group
             && self.metadata.namespace == machine.metadata.namespace
             && self.expressions.iter().all(|one| one.holds(machine))
             && self

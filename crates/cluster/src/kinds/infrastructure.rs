@@ -16,6 +16,7 @@ pub struct Infrastructure {
     pub name: Option<String>,
     #[serde(rename = "status.apiServerURL")]
     pub server: Option<String>,
+    /// Its host is that of the machine-config-server.
     #[serde(rename = "status.apiServerInternalURI|status.apiServerInternalURL")]
     pub internal_server: String,
     #[serde(rename = "status.platformStatus.azure.cloudName")]
@@ -24,19 +25,6 @@ pub struct Infrastructure {
     pub region: Option<String>,
     #[serde(rename = "spec.platformSpec.vsphere")]
     pub vsphere: Option<VSphere>,
-}
-
-impl Infrastructure {
-    /// The host of the machine-config-server.
-    pub fn server_host(&self) -> Option<&str> {
-        let (_, rest) = self.internal_server.split_once("://")?;
-        let authority = rest.split('/').next()?;
-        Some(
-            authority
-                .rsplit_once(':')
-                .map_or(authority, |(host, _)| host),
-        )
-    }
 }
 
 /// vSphere, as the Infrastructure knows it.

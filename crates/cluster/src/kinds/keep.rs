@@ -27,6 +27,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use url::Url;
 
 /// Keeps what is needed of an object, and returns its fields of another type, in words; `None` where nothing is
 /// kept of the kind.
@@ -60,9 +61,12 @@ pub fn keep(
         (MACHINE_API | CLUSTER_API, "Machine") => read(object, |machine| {
             add_machine(all, Machine { group, ..machine })
         }),
-        (MACHINE_API | CLUSTER_API, "MachineHealthCheck") => read(object, |check| {
-            all.health_checks.push(HealthCheck::of(group, check));
-        }),
+        (MACHINE_API | CLUSTER_API, "MachineHealthCheck") => {
+            read(object, |mut check: HealthCheck| {
+                check.group = group;
+                all.health_checks.push(check);
+            })
+        }
         (KARPENTER, NODE_POOL) => push(&mut all.karpenter.pools, object),
         (KARPENTER, "NodeClaim") => read(object, |claim: NodeClaim| add_machine(all, claim.into())),
         (KARPENTER_AWS, EC2) => push(&mut all.karpenter.classes, object),
@@ -84,7 +88,11 @@ pub fn keep(
                 _ => all.requests.extend(request),
             }
         }),
-        ("hive.openshift.io", "MachinePool") => hive_pool(all),
+        // Its nodes are of other clusters.
+        ("hive.openshift.io", "MachinePool") => {
+            all.others.hive_pools += 1;
+            Vec::new()
+        }
         _ => return None,
     })
 }
@@ -132,12 +140,6 @@ fn event(all: &mut Cluster, object: &Value) -> Vec<String> {
             all.events.push(event);
         }
     }
-    Vec::new()
-}
-
-/// Counts it: its nodes are of other clusters.
-fn hive_pool(all: &mut Cluster) -> Vec<String> {
-    all.others.hive_pools += 1;
     Vec::new()
 }
 
@@ -275,19 +277,13 @@ fn pod(all: &mut Cluster, object: &Value) -> Vec<String> {
 
 fn pool(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |pool: ConfigPool| {
-        all.pool_streams
-            .extend(pool.name.clone().zip(pool.stream.clone()));
-        all.pools.extend(pool.name.clone());
-        all.fips.add_pool(&pool);
         all.config_pools.extend(pool.name.clone().zip(Some(pool)));
     })
 }
 
 fn config(all: &mut Cluster, object: &Value) -> Vec<String> {
     read(object, |config: MachineConfig| {
-        let release = config.release.clone();
-        all.rendered.extend(Some(config.name.clone()).zip(release));
-        all.fips.add_config(config);
+        all.configs.insert(config.name.clone(), config);
     })
 }
 
@@ -389,7 +385,8 @@ fn infrastructure(all: &mut Cluster, object: &Value) -> Vec<String> {
         all.is_single_node = of.topology == "SingleReplica";
         all.is_azure_stack = of.azure_cloud == "AzureStackCloud";
         all.region = of.region.clone();
-        all.server_host = of.server_host().map(str::to_owned);
+        let server = Url::parse(&of.internal_server).ok();
+        all.server_host = server.and_then(|url| Some(url.host_str()?.to_owned()));
         all.vsphere = of.vsphere;
         if let Some(vsphere) = &mut all.vsphere {
             vsphere.infrastructure_name.clone_from(&of.name);

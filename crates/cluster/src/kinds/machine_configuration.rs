@@ -189,38 +189,37 @@ pub struct BootImageConditions {
 /// `BootImageUpdateDegraded`, while it is true.
 #[derive(Debug)]
 pub struct Degraded {
-    pub since: Option<String>,
-    pub message: String,
+    since: Option<Moment>,
+    message: String,
 }
 
 impl BootImageConditions {
     pub fn of(all: &[Condition]) -> Self {
-        let [progressing, degraded] = ["BootImageUpdateProgressing", "BootImageUpdateDegraded"];
+        let [progressing, degraded] = ["BootImageUpdateProgressing", DEGRADED];
         let found = |kind, status| condition(all, kind).filter(|found| found.status == status);
-        let since = |found: &Condition| found.since().map(Moment::text);
-        let own = all
-            .iter()
-            .filter(|own| [progressing, degraded].contains(&&*own.kind));
-        let says = |Condition {
-                        kind,
-                        status,
-                        message,
-                        ..
-                    }: &Condition,
-                    since: Option<String>| {
-            let since = since.map_or_else(String::new, |since| format!(" since {since}"));
-            format!("{kind}={status}{since}: \"{message}\"")
-        };
+        let own = all.iter();
+        let own = own.filter(|own| [progressing, degraded].contains(&&*own.kind));
+        let says = own.map(|own| {
+            let what = format!("{}={}", own.kind, own.status);
+            says(&what, own.since(), &own.message)
+        });
         Self {
-            updated: found(progressing, "False").and_then(since),
-            says: own.map(|own| says(own, since(own))).collect(),
+            updated: found(progressing, "False").and_then(|found| Some(found.since()?.text())),
+            says: says.collect(),
             is_progressing: found(progressing, "True").is_some(),
             degraded: found(degraded, "True").map(|found| Degraded {
-                since: since(found),
+                since: found.since(),
                 message: found.message.clone(),
             }),
         }
     }
+}
+
+const DEGRADED: &str = "BootImageUpdateDegraded";
+
+fn says(what: &str, since: Option<Moment>, message: &str) -> String {
+    let since = since.map_or_else(String::new, |since| format!(" since {since}"));
+    format!("{what}{since}: \"{message}\"")
 }
 
 impl Degraded {
@@ -246,9 +245,7 @@ impl Degraded {
 
     /// In words, as it says them.
     pub fn says(&self) -> String {
-        let since = self.since.as_ref();
-        let since = since.map_or_else(String::new, |since| format!(" since {since}"));
-        format!("BootImageUpdateDegraded{since}: \"{}\"", self.message)
+        says(DEGRADED, self.since, &self.message)
     }
 }
 

@@ -1,12 +1,10 @@
 //! Metadata and conditions, which objects of all kinds have (pure).
 
-use crate::lenient::{self, Raw, is_there, message};
+use crate::lenient::{self, Raw, message};
 use crate::moment::{Moment, time};
 use crate::names::full_name;
-use crate::secrets::without_secrets;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The most conditions of an object that are kept.
 const MAX_CONDITIONS: usize = 50;
@@ -30,7 +28,7 @@ impl Metadata {
     }
 }
 
-/// What tells an object from others.
+/// What tells an object from others, and a list.
 #[derive(Default, Deserialize)]
 pub struct Identity {
     pub api_version: Raw<String>,
@@ -40,19 +38,9 @@ pub struct Identity {
     pub uid: String,
     #[serde(rename = "metadata.selfLink")]
     pub link: String,
-}
-
-/// Metadata of an object, as the API has it.
-#[derive(Debug, Default, Deserialize)]
-pub struct ObjectMeta {
-    /// What is kept of it.
-    #[serde(rename = ".")]
-    pub kept: Metadata,
-    #[serde(rename = "deletionTimestamp", deserialize_with = "is_there")]
-    pub is_deleting: bool,
-    pub labels: BTreeMap<String, String>,
-    pub annotations: BTreeMap<String, String>,
-    owner_references: Vec<Reference>,
+    /// Of a list: what the next page is asked for with.
+    #[serde(rename = "metadata.continue")]
+    pub next: Raw<String>,
 }
 
 /// An object that another one names.
@@ -64,30 +52,10 @@ pub struct Reference {
     pub uid: Option<String>,
 }
 
-impl ObjectMeta {
-    /// The kind and the name of each owner.
-    pub fn owners(&self) -> Vec<(String, String)> {
-        let all = self.owner_references.iter();
-        all.filter_map(Reference::kind_and_name).collect()
-    }
-
-    pub fn label(&self, name: &str) -> Option<String> {
-        text_of(&self.labels, name)
-    }
-
-    pub fn annotation(&self, name: &str) -> Option<String> {
-        text_of(&self.annotations, name).map(|text| without_secrets(&text))
-    }
-}
-
 impl Reference {
     pub fn kind_and_name(&self) -> Option<(String, String)> {
         self.kind.clone().zip(self.name.clone())
     }
-}
-
-fn text_of(all: &BTreeMap<String, String>, name: &str) -> Option<String> {
-    all.get(name).filter(|text| !text.is_empty()).cloned()
 }
 
 /// A condition of an object.

@@ -1,5 +1,6 @@
 //! Nodes (pure).
 
+use super::config_pool::pool_of_config;
 use super::metadata::{Condition, Metadata, condition};
 use super::names::ips;
 use super::readers::{architecture, is_windows};
@@ -153,17 +154,7 @@ struct Taint {
 struct Verdict {
     #[serde(rename = "bootImage.version")]
     version: Option<String>,
-    machine: HardwareAnnotation,
-}
-
-#[derive(Default, Deserialize)]
-struct HardwareAnnotation {
-    secure_boot: Option<bool>,
-    fips: Option<bool>,
-    shim: Option<String>,
-    cpu: Option<String>,
-    #[serde(rename = "bootFreeMiB")]
-    boot_free_mib: Option<u64>,
+    machine: Hardware,
 }
 
 impl From<NodeObject> for Node {
@@ -187,7 +178,9 @@ impl From<NodeObject> for Node {
             says_two: says_two.map(|(label, version)| Box::new([label, version])),
             node_pool: object.node_pool,
             karpenter_pool: object.karpenter_pool,
-            pool: pool_of_config(&object.config).or_else(of_role),
+            pool: pool_of_config(&object.config)
+                .map(str::to_owned)
+                .or_else(of_role),
             is_of_machine_api: object.is_of_machine_api,
             machine: object.machine,
             architecture: object.architecture,
@@ -227,12 +220,6 @@ fn runs_rhel_10(os_image: &str) -> Option<bool> {
     major.or_else(|| name.starts_with("Fedora").then_some(false))
 }
 
-/// `worker` from `rendered-worker-0123456789abcdef0123456789abcdef`.
-fn pool_of_config(config: &str) -> Option<String> {
-    let (pool, _) = config.strip_prefix("rendered-")?.rsplit_once('-')?;
-    Some(pool.to_owned())
-}
-
 impl Node {
     /// Leaves out what says whether it is ready.
     pub fn without_details(mut self) -> Self {
@@ -261,14 +248,10 @@ impl Node {
 }
 
 /// Properties that the machine was installed with, by its Node's annotation.
-fn hardware(machine: HardwareAnnotation) -> Option<Box<Hardware>> {
+fn hardware(machine: Hardware) -> Option<Box<Hardware>> {
     let hardware = Hardware {
-        secure_boot: machine.secure_boot,
-        fips: machine.fips,
-        shim: machine.shim,
-        cpu: machine.cpu,
-        boot_free_mib: machine.boot_free_mib.and_then(|free| free.try_into().ok()),
-        ..Hardware::default()
+        architecture: None,
+        ..machine
     };
     (!hardware.is_unknown()).then(|| Box::new(hardware))
 }

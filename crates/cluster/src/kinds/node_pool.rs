@@ -1,5 +1,7 @@
 //! HyperShift's `NodePool` and `HostedCluster` (pure).
 
+use super::cluster_version::Update;
+use super::fields::at;
 use super::image::{Image, WhyNot, nameless};
 use super::metadata::{Condition, Metadata, condition, conditions};
 use super::owner::owner;
@@ -36,7 +38,7 @@ pub struct NodePool {
     pub is_windows: bool,
     /// The image that it names in place of its release's.
     #[serde(rename = "spec.platform", deserialize_with = "image")]
-    pub image: Option<NodePoolImage>,
+    pub image: Option<Image>,
     #[serde(rename = "status.conditions", deserialize_with = "conditions")]
     pub conditions: Vec<Condition>,
     /// Machines that it wants, at least.
@@ -75,13 +77,7 @@ pub struct HostedCluster {
     pub conditions: Vec<Condition>,
     /// The newest first.
     #[serde(rename = "status.version.history")]
-    history: Vec<PastRelease>,
-}
-
-/// A release that a HostedCluster has had.
-#[derive(Debug, Deserialize)]
-struct PastRelease {
-    version: Option<String>,
+    history: Vec<Update>,
 }
 
 impl HostedCluster {
@@ -99,45 +95,17 @@ impl HostedCluster {
     }
 }
 
-/// An image that a NodePool names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodePoolImage {
-    pub platform: Platform,
-    pub field: String,
-    /// Absent where it is named by half, or otherwise than is read.
-    pub value: Option<String>,
-}
-
-impl NodePoolImage {
-    /// As an image of the audit.
-    pub fn image(&self) -> Image {
-        Image {
-            platform: Some(self.platform),
-            field: Some(self.field.clone()),
-            value: self.value.clone(),
-            why_not: match &self.value {
-                Some(value) => nameless(self.platform, value, &Value::Null),
-                None => Some(WhyNot::FieldNotUnderstood),
-            },
-            ..Image::default()
-        }
-    }
-}
-
 fn wanted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     let wanted = i64::deserialize(deserializer)?;
     Ok(wanted.try_into().unwrap_or_default())
 }
 
-fn image<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NodePoolImage>, D::Error> {
+fn image<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Image>, D::Error> {
     let Raw(platforms) = Raw::<Value>::deserialize(deserializer)?;
     let image = |platform| {
         let row = audit_row(platform);
         let (field, value) = first(row.node_pool, &platforms).unzip();
-        let has = |path: &str| {
-            let at = platforms.pointer(&format!("/{}", path.replace('.', "/")));
-            at.is_some_and(Value::is_object)
-        };
+        let has = |path: &str| at(&platforms, path).is_some_and(Value::is_object);
         let half = || {
             if let Some(field) = unfit(row.node_pool, &platforms) {
                 return Some(field);
@@ -146,10 +114,16 @@ fn image<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NodePoolIm
             (has(object) && (other.is_empty() || !has(other))).then_some(object)
         };
         let field = field.or_else(|| half().map(str::to_owned))?;
-        Some(NodePoolImage {
-            platform,
-            field: format!("spec.platform.{field}"),
+        Some(Image {
+            platform: Some(platform),
+            field: Some(format!("spec.platform.{field}")),
+            why_not: match &value {
+                Some(value) => nameless(platform, value, &Value::Null),
+                // It is named by half, or otherwise than is read.
+                None => Some(WhyNot::FieldNotUnderstood),
+            },
             value,
+            ..Image::default()
         })
     };
     Ok(Platform::ALL.into_iter().find_map(image))

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
+use url::Url;
 
 /// The largest user data that is read; clouds take 64 KiB at most.
 const MAX: usize = 256 << 10;
@@ -153,15 +154,9 @@ impl UserData {
 
     /// Adds a URL that the config is fetched from.
     fn asks(&mut self, url: &str) {
-        let Some((_, rest)) = url.split_once("://") else {
-            return;
-        };
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let host = authority.rsplit('@').next().unwrap_or_default();
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-        self.hosts.insert(host.to_owned());
-        let path = path.split(['?', '#']).next().unwrap_or_default();
-        if let Some(pool) = path.strip_prefix("config/") {
+        let Ok(url) = Url::parse(url) else { return };
+        self.hosts.extend(url.host_str().map(str::to_owned));
+        if let Some(pool) = url.path().strip_prefix("/config/") {
             self.pools.insert(crate::text::printable_up_to(pool, 253));
         }
     }

@@ -105,7 +105,7 @@ fn chosen<'a>(
     release: Release,
 ) -> Vec<(Option<&'a Limit>, Vec<String>)> {
     let mut all: Vec<(Option<&Limit>, Vec<String>)> = Vec::new();
-    for pool in &objects.pools {
+    for pool in objects.config_pools.keys() {
         let limit = choose(&policy.limits, Some(release), Some(pool));
         match all.iter_mut().find(|(known, _)| *known == limit) {
             Some((_, pools)) => pools.push(pool.clone()),
@@ -252,9 +252,9 @@ pub(crate) fn operator_settings(objects: &Objects) -> Result<OperatorSettings, S
         );
     }
     let pools = objects
-        .pools
+        .config_pools
         .iter()
-        .map(|pool| (pool.clone(), objects.pool_streams.get(pool).cloned()))
+        .map(|(name, pool)| (name.clone(), pool.stream.clone()))
         .collect();
     Ok(OperatorSettings {
         release: parsed,

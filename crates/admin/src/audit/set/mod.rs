@@ -149,7 +149,7 @@ impl Set {
     pub(crate) fn fips(&self, objects: &Objects) -> Option<bool> {
         let pool = self.image.pool.as_deref();
         let pool = pool.filter(|_| self.kind != SetKind::NodePool)?;
-        objects.fips.of(pool)
+        objects.fips_of(pool)
     }
 
     /// Tells whether the cluster's next nodes are made by it. A node pool's nodes are of another cluster;

@@ -70,7 +70,7 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
         .filter(|set| set.metadata.namespace == MIRRORS)
         .map(|set| &set.metadata.name)
         .collect();
-    let is_mirror = |set: &MachineSet| set.is_mirror && mirrored.contains(&set.metadata.name);
+    let is_mirror = |set: &MachineSet| set.is_mirror() && mirrored.contains(&set.metadata.name);
     let by_machine_api: BTreeSet<_> = objects
         .machine_sets
         .iter()
@@ -119,7 +119,7 @@ pub(crate) fn sets(lookup: &Lookup<'_>) -> Vec<Set> {
 
 /// A set of which the Cluster API's is in charge, and was not read, says nothing.
 fn unless_mirror(mut row: Set, set: &MachineSet) -> Set {
-    if set.is_mirror {
+    if set.is_mirror() {
         (row.known, row.image.why_not) = (None, Some(WhyNot::MirrorUnread));
     }
     row
@@ -134,7 +134,7 @@ fn single_sets(objects: &Objects) -> Vec<&MachineSet> {
         .map(|set| (&set.metadata.namespace, &set.metadata.name))
         .collect();
     let is_of_deployment = |set: &MachineSet| {
-        let name = set.deployment.as_ref();
+        let name = set.deployment();
         name.is_some_and(|name| {
             deployments.contains(&(&set.metadata.namespace, name)) || set.replicas == Some(0)
         })
@@ -150,7 +150,7 @@ fn machine_set(lookup: &Lookup<'_>, set: &MachineSet, kind: SetKind, path: Place
     } = &set.metadata;
     // A deployment's Machines belong to its sets.
     let of_deployment = |other: &&MachineSet| {
-        other.metadata.namespace == *namespace && other.deployment.as_ref() == Some(name)
+        other.metadata.namespace == *namespace && other.deployment() == Some(name)
     };
     let owned = |kind, name| lookup.owned_by(kind, namespace, name).iter().copied();
     let members: Vec<&Machine> = if kind == SetKind::MachineDeployment {
@@ -210,7 +210,7 @@ fn control_plane(lookup: &Lookup<'_>, set: &MachineSet) -> Vec<Set> {
         };
         let machines = objects.machines.iter().filter(is_here).collect();
         let inactive = set
-            .is_inactive
+            .is_inactive()
             .then(|| "Inactive: it makes no Machine until it is activated".to_owned());
         let names: Vec<&str> = domains.iter().map(String::as_str).collect();
         let note = (!names.is_empty()).then(|| format!("failure domain {}", some_of(&names)));
@@ -283,7 +283,7 @@ fn with_machines(
     let is_pool_asked = asked.is_some();
     let pool = asked.or_else(|| of_set.image.pool.clone());
     let stream = upkeep::stream(lookup.objects, set.stream.as_deref(), pool.as_deref());
-    let own = set.architecture.clone();
+    let own = set.architecture();
     let image = Image {
         pool,
         architecture: own.or_else(|| lookup.architecture_of(&nodes, &of_set.image)),
@@ -300,10 +300,10 @@ fn with_machines(
         nodes_unread: !is_read,
         image,
         template: template.flatten(),
-        is_inactive: set.is_inactive,
+        is_inactive: set.is_inactive(),
         infra: set.infra.clone(),
         strategy: set.strategy.clone(),
-        owner: set.owner.clone(),
+        owner: set.owner(),
         stub: secret.and_then(|secret| Stub::of(lookup.objects, &set.metadata.namespace, secret)),
         ..of_set
     };
@@ -349,7 +349,7 @@ fn says_image(newest: &Machine, of_set: &Set, set: &MachineSet, objects: &Object
             let is_own = newest.control_plane.as_deref() == Some(&*set.uid);
             let is_unread = is_left_out || why_not == Some(WhyNot::NoImage);
             let looks = ignores_images(platform, running) == Some(false);
-            is_unread && set.is_rolled_out && is_own && looks
+            is_unread && set.is_rolled_out() && is_own && looks
         }
         _ => is_left_out && matches!(of_set.image.platform, Some(Platform::Azure | Platform::Gcp)),
     };
@@ -484,7 +484,7 @@ fn node_pool_image(objects: &Objects, pool: &NodePool) -> Image {
         .collect();
     images.dedup();
     let image = match (&pool.image, images.as_slice()) {
-        (Some(named), _) => named.image(),
+        (Some(named), _) => named.clone(),
         // What to change is the release, whatever the template then says.
         (None, [image]) if image.value.is_some() => Image {
             field: Some(RELEASE_IMAGE.to_owned()),

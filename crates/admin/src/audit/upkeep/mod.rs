@@ -282,7 +282,7 @@ pub(crate) fn stream(
     of_set: Option<&str>,
     pool: Option<&str>,
 ) -> Option<String> {
-    let of_pool = |pool: &str| objects.pool_streams.get(pool).map(String::as_str);
+    let of_pool = |pool: &str| objects.config_pools.get(pool)?.stream.as_deref();
     of_set
         .or_else(|| pool.and_then(of_pool))
         .or_else(|| {

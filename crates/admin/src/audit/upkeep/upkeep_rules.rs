@@ -26,7 +26,7 @@ pub(crate) fn elsewhere(candidate: Candidate<'_>, objects: &Objects) -> Option<U
     if image.platform == Some(Platform::Metal) {
         return Some(bare_metal(image.is_of_release, objects));
     }
-    if kind.group() != MACHINE_API || set.is_mirror {
+    if kind.group() != MACHINE_API || set.is_mirror() {
         return Some(Upkeep::nobody(
             Rule::ClusterAPI,
             "the Machine Config Operator looks at sets of the Machine API alone",
@@ -104,7 +104,7 @@ pub(crate) fn obstacle(
             "the cluster's release cannot do that on this platform",
         ));
     }
-    if set.is_owned {
+    if set.is_owned() {
         return Some(Upkeep::nobody(Rule::Owned, "it belongs to another object"));
     }
     if let Some(stream) = set.stream.as_deref().filter(|stream| *stream != KEPT) {
@@ -158,16 +158,18 @@ fn architecture(candidate: Candidate<'_>, objects: &Objects) -> Option<Upkeep> {
     if candidate.kind != SetKind::MachineSet {
         return None;
     }
-    if set.architecture.is_some() {
+    let labels = set.capacity_labels.as_ref();
+    if set.architecture().is_some() {
         let mended = several_labels_mended(objects)?;
-        return set.has_several_capacity_labels.then(|| {
+        let has_several = labels.is_some_and(|labels| labels.contains(','));
+        return has_several.then(|| {
             Upkeep::nobody(
                 Rule::CapacityLabels,
                 format!("the operator fails on this set before {mended}: its annotation {ANNOTATION} has several labels (MCO-1834)"),
             )
         });
     }
-    if set.has_capacity_labels {
+    if labels.is_some() {
         return Some(Upkeep::nobody(
             Rule::Architecture,
             format!("its annotation {ANNOTATION} has no kubernetes.io/arch"),

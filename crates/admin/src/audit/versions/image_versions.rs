@@ -16,7 +16,7 @@ use skewguard_cluster::kinds::image::{Image, WhyNot};
 use skewguard_cluster::kinds::machine::Machine;
 use skewguard_cluster::kinds::machine_set::MachineSet;
 use skewguard_cluster::kinds::node::Node;
-use skewguard_cluster::kinds::node_pool::{NodePool, NodePoolImage};
+use skewguard_cluster::kinds::node_pool::NodePool;
 use skewguard_cluster::kinds::report::Report;
 use skewguard_cluster::kinds::site::Site;
 use skewguard_cluster::links::Links;
@@ -143,8 +143,8 @@ impl<'a> Lookup<'a> {
 
     /// Tells the same of a node pool of Windows.
     pub(crate) fn is_pool_of_windows(&self, pool: &NodePool) -> bool {
-        let named = pool.image.as_ref().map(NodePoolImage::image);
-        let listed = named.and_then(|image| self.listed(&image, &mut Vec::new()));
+        let named = pool.image.as_ref();
+        let listed = named.and_then(|image| self.listed(image, &mut Vec::new()));
         pool.is_windows && listed.is_none()
     }
 
