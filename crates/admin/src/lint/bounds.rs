@@ -7,9 +7,7 @@ use super::{Lint, Rule};
 use crate::policy::fields::{self, RHEL_MAJORS};
 use crate::policy::json::{Located, Object};
 use crate::policy::{LimitRelease, VersionBound};
-use crate::version::{
-    BY_RHEL, ImageVersion, OcpMinor, OsFamily, Release, RhelVersion, compare_rhel,
-};
+use crate::version::{BY_RHEL, ImageVersion, OcpMinor, OsFamily, Release, compare_rhel};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -132,35 +130,29 @@ pub(super) fn rhcos_version(lint: &mut Lint, at: &Located<'_>) {
         return not_rhcos(lint, at, &written);
     };
     let rhel = bound.release();
-    match (&bound, rhel) {
-        (VersionBound::Image(image), _) if image.rhel.is_some_and(|rhel| rhel.minor.is_none()) => {
-            let major = image.os_major().unwrap_or_default();
-            let is_scos = image.os_family() == Some(OsFamily::Scos);
-            let scos = family_field(OsFamily::Scos, at).filter(|_| is_scos);
-            let scos = scos.map(|field| format!("; for SCOS write it as {field}"));
-            lint.say(
-                at,
-                Rule::WithoutMinor,
-                &[
-                    ("image", image),
-                    ("major", &major),
-                    ("instead", &scos.unwrap_or_default()),
-                ],
-            );
-        }
+    let major = rhel.map_or(0, |rhel| rhel.major);
+    let rule = match (&bound, rhel.and_then(|rhel| rhel.minor)) {
+        (VersionBound::Image(_), None) => Rule::WithoutMinor,
         // Somebody who writes 9.20 for 9.2 would refuse every image of RHEL 9.
-        (VersionBound::Release(rhel), _) if rhel.minor.is_some_and(|minor| minor > LAST_MINOR) => {
-            lint.say(
-                at,
-                Rule::MinorTooLarge,
-                &[("rhel", rhel), ("last", &LAST_MINOR)],
-            );
-        }
-        (_, Some(RhelVersion { major, .. })) if major > LAST_MAJOR => {
-            lint.say(at, Rule::NoImagesOfRHEL, &[("release", &major)]);
-        }
-        _ => published::rhcos(lint, at, &bound),
-    }
+        (VersionBound::Release(_), Some(minor)) if minor > LAST_MINOR => Rule::MinorTooLarge,
+        _ if major > LAST_MAJOR => Rule::NoImagesOfRHEL,
+        _ => return published::rhcos(lint, at, &bound),
+    };
+    let is_scos = ImageVersion::parse(&written).os_family() == Some(OsFamily::Scos);
+    let scos = family_field(OsFamily::Scos, at).filter(|_| is_scos);
+    let scos = scos.map(|field| format!("; for SCOS write it as {field}"));
+    lint.say(
+        at,
+        rule,
+        &[
+            ("image", &written),
+            ("rhel", &written),
+            ("major", &major),
+            ("release", &major),
+            ("last", &LAST_MINOR),
+            ("instead", &scos.unwrap_or_default()),
+        ],
+    );
 }
 
 /// Reports a text that names no RHEL release.

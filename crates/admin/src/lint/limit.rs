@@ -2,6 +2,7 @@
 
 use super::bounds::{self, NO_OCP_MAJOR, minor};
 use super::machine::machine;
+use super::own_release::FIRST_NAMED;
 use super::wording::has_typo;
 use super::{Lint, Rule, denied, families};
 use crate::operator;
@@ -14,9 +15,6 @@ use crate::verdict::words::About;
 use crate::version::{OcpMinor, OsFamily};
 use serde_json::Value;
 use std::collections::HashSet;
-
-/// From this OCP release on, served configs name the cluster's release.
-const FIRST_NAMED: OcpMinor = OcpMinor { major: 4, minor: 8 };
 
 /// Which nodes a limit is for.
 pub(super) struct LimitScope<'a> {
@@ -65,31 +63,28 @@ pub(super) fn limit<'a>(lint: &mut Lint, at: Located<'a>) -> Option<LimitScope<'
 }
 
 fn release(lint: &mut Lint, Field { at, value }: &Field<'_, LimitRelease>) {
-    match *value {
-        None if at.string().is_none() => {}
-        None => lint.say(at, Rule::NotAnOCPTarget, &[]),
-        Some(release) if minor(release).major >= NO_OCP_MAJOR => {
-            lint.say(at, Rule::RHELTarget, &[]);
-        }
-        Some(LimitRelease::Exact(exact)) if exact.minor < FIRST_NAMED => {
-            lint.say(
-                at,
-                Rule::UnnamedTarget,
-                &[("first", &FIRST_NAMED), ("exact", &exact)],
-            );
-        }
-        Some(release) if operator::is_far_ahead(minor(release)) => {
-            lint.say(at, Rule::UnknownTarget, &[("release", &minor(release))]);
-        }
-        Some(LimitRelease::Exact(exact)) if exact.patch == 0 => {
-            lint.say(
-                at,
-                Rule::ExactRelease,
-                &[("exact", &exact), ("minor", &exact.minor)],
-            );
-        }
-        Some(_) => {}
-    }
+    let Some(written) = at.string() else { return };
+    let Some(release) = *value else {
+        return lint.say(at, Rule::NotAnOCPTarget, &[]);
+    };
+    let minor = minor(release);
+    let rule = match release {
+        _ if minor.major >= NO_OCP_MAJOR => Rule::RHELTarget,
+        LimitRelease::Exact(_) if minor < FIRST_NAMED => Rule::UnnamedTarget,
+        _ if operator::is_far_ahead(minor) => Rule::UnknownTarget,
+        LimitRelease::Exact(exact) if exact.patch == 0 => Rule::ExactRelease,
+        _ => return,
+    };
+    lint.say(
+        at,
+        rule,
+        &[
+            ("first", &FIRST_NAMED),
+            ("exact", &written),
+            ("release", &minor),
+            ("minor", &minor),
+        ],
+    );
 }
 
 /// The pools of every cluster.
@@ -101,14 +96,15 @@ fn pools(lint: &mut Lint, at: &Located<'_>) {
         let Some(pool) = item.string() else {
             continue;
         };
-        if seen.contains(&pool) {
-            lint.say(&item, Rule::NamedTwice, &[]);
-        } else if !is_dns_name(&pool, 253) {
-            lint.say(&item, Rule::NotAPool, &[]);
-        } else if !POOLS.contains(&&*pool) {
-            lint.say(&item, Rule::CustomPool, &[]);
-        }
-        seen.insert(pool);
+        let is_custom = !POOLS.contains(&&*pool);
+        let is_name = is_dns_name(&pool, 253);
+        let rule = match seen.insert(pool) {
+            false => Rule::NamedTwice,
+            _ if !is_name => Rule::NotAPool,
+            _ if is_custom => Rule::CustomPool,
+            _ => continue,
+        };
+        lint.say(&item, rule, &[]);
     }
 }
 

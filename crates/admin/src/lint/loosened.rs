@@ -3,37 +3,13 @@
 
 use super::bounds::minor;
 use super::own_release::{RELEASES, alone, chosen_for, denies_nothing};
+use super::published::IMAGES;
 use super::{Lint, Rule, Severity};
-use crate::data::PUBLISHED;
 use crate::decider::Decider;
 use crate::policy::json::Located;
 use crate::policy::{Limit, LimitRelease, Policy};
 use crate::verdict::{Outcome, Reason, Verdict};
-use crate::version::{ImageVersion, OcpMinor, OsFamily, Release};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
-
-/// Images of an architecture and a family, the newest first.
-type Images = ((&'static str, Option<OsFamily>), Vec<ImageVersion>);
-
-static IMAGES: LazyLock<Vec<Images>> = LazyLock::new(|| {
-    let images = PUBLISHED.images.iter();
-    let texts: BTreeSet<_> = images.map(|one| (one.architecture, one.version)).collect();
-    let mut all: BTreeMap<_, BTreeSet<ImageVersion>> = BTreeMap::new();
-    for (architecture, text) in texts {
-        let version = ImageVersion::parse(text);
-        let key = (architecture, version.os_family().map(OsFamily::name));
-        all.entry(key).or_default().insert(version);
-    }
-    // x86_64 comes first.
-    let all = all.into_iter().rev();
-    let of_newest = all.map(|((architecture, _), images)| {
-        let images: Vec<_> = images.into_iter().rev().collect();
-        let family = images.first().and_then(ImageVersion::os_family);
-        ((architecture, family), images)
-    });
-    of_newest.collect()
-});
+use crate::version::{ImageVersion, OcpMinor, Release};
 
 /// Images that a limit lets in, and the one before it refuses.
 struct Loosened<'a> {

@@ -2,9 +2,9 @@
 //! them.
 
 use super::bounds::minor;
-use super::published::NEWEST_RELEASES;
+use super::published::{IMAGES, NEWEST_RELEASES};
 use super::{Lint, Rule};
-use crate::data::{PUBLISHED, is_of_release};
+use crate::data::is_of_release;
 use crate::decider::Decider;
 use crate::policy::json::Located;
 use crate::policy::{
@@ -12,18 +12,18 @@ use crate::policy::{
 };
 use crate::verdict::{Finding, Outcome, Reason, Verdict};
 use crate::version::{ImageVersion, OcpMinor, OsFamily, Release};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::sync::LazyLock;
 
-/// Before this release no node knows its own.
-const FIRST: OcpMinor = OcpMinor { major: 4, minor: 8 };
+/// From this OCP release on, served configs name the cluster's release.
+pub(super) const FIRST_NAMED: OcpMinor = OcpMinor { major: 4, minor: 8 };
 
-/// Images that were published for a release and an architecture, of one family, the newest first.
+/// Images that were published for a release, of an architecture and a family, the newest first.
 #[derive(Debug)]
 struct OwnImages {
     release: OcpMinor,
-    architecture: &'static str,
+    of: (&'static str, Option<OsFamily>),
     images: Vec<ImageVersion>,
 }
 
@@ -32,35 +32,26 @@ pub(super) static RELEASES: LazyLock<Vec<OcpMinor>> = LazyLock::new(|| {
     NEWEST_RELEASES
         .into_iter()
         .flat_map(|newest| (0..=newest.minor).map(move |minor| OcpMinor { minor, ..newest }))
-        .filter(|release| *release >= FIRST)
+        .filter(|release| *release >= FIRST_NAMED)
         .collect()
 });
 
 static OWN_IMAGES: LazyLock<Vec<OwnImages>> = LazyLock::new(|| {
-    let versions: BTreeSet<(&str, &str)> = PUBLISHED
-        .images
-        .iter()
-        .map(|image| (image.version, image.architecture))
-        .collect();
-    let mut all: BTreeMap<_, BTreeSet<ImageVersion>> = BTreeMap::new();
-    for (text, architecture) in versions {
-        let version = ImageVersion::parse(text);
-        let family = version.os_family().map(OsFamily::name);
-        let own = RELEASES
-            .iter()
-            .filter(|release| is_of_release(&version, **release, None));
-        for release in own {
-            let key = (*release, architecture, family);
-            all.entry(key).or_default().insert(version.clone());
-        }
-    }
-    let of_release =
-        |((release, architecture, _), images): (_, BTreeSet<ImageVersion>)| OwnImages {
-            release,
-            architecture,
-            images: images.into_iter().rev().collect(),
-        };
-    all.into_iter().map(of_release).collect()
+    let own = |release: &OcpMinor| {
+        let release = *release;
+        IMAGES.iter().map(move |(of, images)| {
+            let is_own = |image: &&ImageVersion| is_of_release(image, release, None);
+            let images = images.iter().filter(is_own).cloned().collect();
+            let of = *of;
+            OwnImages {
+                release,
+                of,
+                images,
+            }
+        })
+    };
+    let all = RELEASES.iter().flat_map(own);
+    all.filter(|own| !own.images.is_empty()).collect()
 });
 
 /// Reports each limit that refuses all images of a release that it is for. One that is already said to be
@@ -68,7 +59,7 @@ static OWN_IMAGES: LazyLock<Vec<OwnImages>> = LazyLock::new(|| {
 pub(super) fn check(lint: &mut Lint, policy: &Policy, limits: &Located<'_>, items: &[Located<'_>]) {
     nothing_without_release(lint, limits, policy);
     for (limit, at) in policy.limits.iter().zip(items) {
-        let Effects { refused, undecided } = effects(policy, limit);
+        let (refused, undecided) = effects(policy, limit);
         say(lint, at, Rule::DecidesNothing, &undecided);
         let is_said = lint.report.findings.iter().any(|finding| {
             finding.is_of(&[Rule::OCPAboveTarget, Rule::NewerThanPublished])
@@ -84,7 +75,7 @@ pub(super) fn check(lint: &mut Lint, policy: &Policy, limits: &Located<'_>, item
     }
 }
 
-fn say(lint: &mut Lint, at: &Located<'_>, rule: Rule, releases: &BTreeSet<OcpMinor>) {
+fn say(lint: &mut Lint, at: &Located<'_>, rule: Rule, releases: &Releases) {
     let them = match releases.len() {
         0 => return,
         1 => "it",
@@ -141,16 +132,12 @@ pub(super) fn alone(policy: &Policy, limit: &Limit) -> Policy {
     }
 }
 
-/// The releases that a limit is for, by its effect on their images, for some architecture and pool.
-struct Effects {
-    /// It refuses every image.
-    refused: BTreeSet<OcpMinor>,
-    /// Its rules are for their images, and decide about none. Only of the limit's own release, where
-    /// it has one.
-    undecided: BTreeSet<OcpMinor>,
-}
+type Releases = BTreeSet<OcpMinor>;
 
-fn effects(policy: &Policy, limit: &Limit) -> Effects {
+/// The releases that a limit is for, by its effect on their images, for some architecture and pool: those of
+/// which it refuses every image; and those whose images its rules are for, and decide about none. The second are only
+/// of the limit's own release, where it has one.
+fn effects(policy: &Policy, limit: &Limit) -> (Releases, Releases) {
     let pools: Vec<Option<&str>> = match &limit.pools {
         Some(pools) => pools.iter().map(|pool| Some(pool.as_str())).collect(),
         None => vec![None],
@@ -160,9 +147,9 @@ fn effects(policy: &Policy, limit: &Limit) -> Effects {
         let mut pools = pools.iter();
         pools.any(|pool| is_limit_for(policy, limit, own, *pool))
     };
-    let (mut refused, mut open, mut decided) = <(BTreeSet<_>, BTreeSet<_>, BTreeSet<_>)>::default();
+    let (mut refused, mut open, mut decided) = <(Releases, Releases, Releases)>::default();
     for own in OWN_IMAGES.iter().filter(is_for) {
-        let (release, architecture) = (format!("{}.0", own.release), own.architecture.to_owned());
+        let (release, architecture) = (format!("{}.0", own.release), own.of.0.to_owned());
         let mut decider = Decider::new(alone.clone(), Some(release), Some(architecture));
         let mut is_refused = true;
         for image in &own.images {
@@ -183,10 +170,7 @@ fn effects(policy: &Policy, limit: &Limit) -> Effects {
     }
     let of_own = limit.release.map(minor);
     open.retain(|release| !decided.contains(release) && of_own.is_none_or(|own| own == *release));
-    Effects {
-        refused,
-        undecided: open,
-    }
+    (refused, open)
 }
 
 /// Tells whether a rule is for the image, and cannot be decided about it.
@@ -201,13 +185,11 @@ fn is_open(verdict: &Verdict) -> bool {
 
 /// Tells whether nodes of this release, architecture and pool get the limit.
 fn is_limit_for(policy: &Policy, limit: &Limit, own: &OwnImages, pool: Option<&str>) -> bool {
-    let family = own.images.first().and_then(ImageVersion::os_family);
     let release = Release {
         minor: own.release,
         patch: 0,
     };
-    let of = (own.architecture, family);
-    let chosen = chosen_for(&policy.limits, limit, release, of, pool);
+    let chosen = chosen_for(&policy.limits, limit, release, own.of, pool);
     let chosen = chosen.and_then(|index| policy.limits.get(index));
     chosen.is_some_and(|chosen| std::ptr::eq(chosen, limit))
 }
@@ -235,7 +217,7 @@ pub(super) fn chosen_for(
 }
 
 /// `4.8 to 4.12, 4.15`: neighbours among the releases that images are known of.
-fn ranges(releases: &BTreeSet<OcpMinor>) -> String {
+fn ranges(releases: &Releases) -> String {
     let all: BTreeSet<OcpMinor> = OWN_IMAGES.iter().map(|own| own.release).collect();
     let all: Vec<OcpMinor> = all.into_iter().collect();
     let runs = all.chunk_by(|a, b| releases.contains(a) == releases.contains(b));

@@ -1,11 +1,12 @@
 //! Limits that are newer than every image that has been published: they refuse all there are.
 
 use super::{Lint, Rule};
-use crate::data::PUBLISHED;
+use crate::data::{PUBLISHED, all_versions};
 use crate::policy::VersionBound;
 use crate::policy::json::Located;
-use crate::version::{ImageVersion, OcpMinor, RhelVersion, compare_images, compare_rhel};
+use crate::version::{ImageVersion, OcpMinor, OsFamily, RhelVersion, compare_images, compare_rhel};
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::LazyLock;
 
@@ -52,23 +53,45 @@ impl BoundKind {
     }
 }
 
-/// All versions of RHCOS that have been published, each once.
-static RHCOS: LazyLock<Vec<ImageVersion>> = LazyLock::new(|| {
-    let mut texts: Vec<&str> = PUBLISHED.images.iter().map(|image| image.version).collect();
-    texts.sort_unstable();
-    texts.dedup();
-    let versions = texts.into_iter().map(ImageVersion::parse);
-    // Without a minor it is SCOS, and without RHEL Fedora CoreOS.
-    let is_rhcos = |version: &ImageVersion| version.rhel.is_some_and(|rhel| rhel.minor.is_some());
-    versions.filter(is_rhcos).collect()
+/// Images of an architecture and a family, the newest first.
+pub(super) type Images = ((&'static str, Option<OsFamily>), Vec<ImageVersion>);
+
+/// All images that have been published, each version once.
+pub(super) static IMAGES: LazyLock<Vec<Images>> = LazyLock::new(|| {
+    let images = PUBLISHED.images.iter();
+    let texts: BTreeSet<_> = images.map(|one| (one.architecture, one.version)).collect();
+    let mut all: BTreeMap<_, BTreeSet<ImageVersion>> = BTreeMap::new();
+    for (architecture, text) in texts {
+        let version = ImageVersion::parse(text);
+        let key = (architecture, version.os_family().map(OsFamily::name));
+        all.entry(key).or_default().insert(version);
+    }
+    // x86_64 comes first.
+    let all = all.into_iter().rev();
+    let of_newest = all.map(|((architecture, _), images)| {
+        let images: Vec<_> = images.into_iter().rev().collect();
+        let family = images.first().and_then(ImageVersion::os_family);
+        ((architecture, family), images)
+    });
+    of_newest.collect()
 });
+
+/// All versions of RHCOS.
+fn rhcos_images() -> impl Iterator<Item = &'static ImageVersion> {
+    // Without a minor it is SCOS, and without RHEL Fedora CoreOS.
+    let has_minor = |rhel: RhelVersion| rhel.minor.is_some();
+    all_versions()
+        .iter()
+        .filter(move |version| version.rhel.is_some_and(has_minor))
+}
 
 /// The newest image of RHEL's major, or of the major and minor that the bound names as a whole
 /// version, where that is older than the bound.
 fn newest_below(bound: &VersionBound) -> Option<(RhelVersion, &'static ImageVersion)> {
     let newest = |is_of: &dyn Fn(RhelVersion) -> bool| {
-        let images = RHCOS.iter().filter(|image| image.rhel.is_some_and(is_of));
-        images.max()
+        rhcos_images()
+            .filter(|image| image.rhel.is_some_and(is_of))
+            .max()
     };
     let rhel = bound.release()?;
     let of_major = newest(&|of| of.major == rhel.major)?;
@@ -153,8 +176,7 @@ pub(super) fn ocp(lint: &mut Lint, at: &Located<'_>, minimum: OcpMinor) -> bool 
 
 /// The newest image of an OCP release, where versions name it.
 pub(super) fn newest_of(release: OcpMinor) -> Option<&'static ImageVersion> {
-    RHCOS
-        .iter()
+    rhcos_images()
         .filter(|image| image.ocp == Some(release))
         .max()
 }

@@ -86,10 +86,9 @@ pub(super) fn plain_text(lint: &mut Lint, value: &Located<'_>) {
 
 /// Checks a URL that is shown to people.
 pub(super) fn link(lint: &mut Lint, at: &Located<'_>) {
-    let schemes = ["https://", "http://"];
     let is_url = |url: String| {
-        let mut rests = schemes.iter().filter_map(|scheme| url.strip_prefix(scheme));
-        rests.any(|rest| !rest.is_empty())
+        let parts = url.split_once("://");
+        parts.is_some_and(|(scheme, rest)| ["https", "http"].contains(&scheme) && !rest.is_empty())
     };
     plain_text(lint, at);
     if !at.string().is_none_or(is_url) {
