@@ -1,9 +1,10 @@
 //! The policies that an author starts from.
 
-use crate::policy::{choose, parse};
+use crate::API_VERSION;
+use crate::policy::fields::KIND;
+use crate::policy::{Affects, KnownIssue, choose, parse};
 use crate::template::Object;
 use crate::version::Release;
-use serde::Deserialize;
 use std::sync::LazyLock;
 
 /// Kind of cluster that a policy is for: the two have other boot images, and other known issues.
@@ -62,8 +63,9 @@ fn starter(limits: &str, cluster: Cluster) -> String {
     let limits = limits.trim_end();
     let limits = limits.strip_suffix("\n}").unwrap_or(limits);
     let issues: Vec<String> = issue_texts()
-        .filter(|text| is_for_nodes_of(cluster, text))
-        .map(to_policy_json)
+        .zip(shipped())
+        .filter(|(_, issue)| is_for_nodes_of(cluster, issue))
+        .map(|(text, _)| to_policy_json(text))
         .collect();
     let issues = issues.join(",\n").replace('\n', "\n  ");
     format!("{limits},\n  \"knownIssues\": [\n  {issues}\n  ]\n}}\n")
@@ -92,43 +94,38 @@ fn to_policy_json(issue: &str) -> String {
     lines.join("\n").replace(",\n  }", "\n  }")
 }
 
+/// The issues that this version ships.
+pub(crate) fn shipped() -> &'static [KnownIssue] {
+    static SHIPPED: LazyLock<Vec<KnownIssue>> = LazyLock::new(|| read(KNOWN_ISSUES));
+    &SHIPPED
+}
+
+/// The issues of a list, as JSON.
+pub(super) fn read(list: &str) -> Vec<KnownIssue> {
+    let policy = format!(
+        r#"{{"apiVersion":"{API_VERSION}","kind":"{KIND}","mode":"Warn","limits":[],"knownIssues":{list}}}"#
+    );
+    parse(policy.as_bytes()).map_or_else(|_| Vec::new(), |policy| policy.known_issues)
+}
+
 /// Today's entry of that name, as a policy has it.
 pub(super) fn entry(id: &str) -> Option<String> {
-    let is_it = |text: &&str| {
-        let issue = serde_json::from_str::<Issue>(text);
-        issue.is_ok_and(|issue| issue.id == id)
-    };
-    issue_texts().find(is_it).map(to_policy_json)
-}
-
-#[derive(Deserialize)]
-struct Issue {
-    id: String,
-    affects: Option<String>,
-    #[serde(default)]
-    when: When,
-}
-
-#[derive(Default, Deserialize)]
-struct When {
-    okd: Option<bool>,
+    let mut all = issue_texts().zip(shipped());
+    let (text, _) = all.find(|(_, issue)| issue.id == id)?;
+    Some(to_policy_json(text))
 }
 
 /// Tells whether a first boot in such a cluster may have it. What affects updates is of no use to a node:
 /// the audit looks for it in [`KNOWN_ISSUES`].
-fn is_for_nodes_of(cluster: Cluster, issue: &str) -> bool {
-    serde_json::from_str::<Issue>(issue).is_ok_and(|issue| {
-        let is_okd = issue.when.okd == Some(true);
-        issue.affects.as_deref() != Some("Update") && is_okd == (cluster == Cluster::Okd)
-    })
+fn is_for_nodes_of(cluster: Cluster, issue: &KnownIssue) -> bool {
+    let is_okd = (issue.scope.as_ref()).is_ok_and(|scope| scope.when.okd == Some(true));
+    issue.affects != Affects::Update && is_okd == (cluster == Cluster::Okd)
 }
 
 /// The names of [`KNOWN_ISSUES`] that a policy for such clusters should have.
 pub(super) fn known_issue_ids(cluster: Cluster) -> Vec<String> {
-    issue_texts()
-        .filter(|text| is_for_nodes_of(cluster, text))
-        .filter_map(|text| Some(serde_json::from_str::<Issue>(text).ok()?.id))
-        .collect()
+    let own = (shipped().iter()).filter(|issue| is_for_nodes_of(cluster, issue));
+    own.map(|issue| issue.id.clone()).collect()
 }
 
 #[cfg(test)]

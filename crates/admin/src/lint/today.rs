@@ -1,35 +1,17 @@
 //! The known issues of a policy beside those that this version ships: a policy keeps the issues of
 //! the day that it was written.
 
-use super::starter::{self, KNOWN_ISSUES, entry};
-use crate::API_VERSION;
-use crate::policy::fields::{KIND, KNOWN_ISSUE, POLICY};
+use super::starter::{self, entry, read, shipped};
+use crate::policy::fields::{KNOWN_ISSUE, POLICY};
 use crate::policy::json::Located;
 use crate::policy::{Effect, KnownIssue, parse};
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 /// Issues that were shipped once, and why they are not any more.
 const WITHDRAWN: [(&str, &str); 1] = [(
     "ShimOlderThanKernelSigningKey",
     "4.22 updates the ESP before the rebase, and new nodes of such images joined (openshift/machine-config-operator#5868)",
 )];
-
-/// The list of this version.
-static SHIPPED: LazyLock<Vec<KnownIssue>> = LazyLock::new(|| read(KNOWN_ISSUES));
-
-/// The issues that this version ships.
-pub(crate) fn shipped() -> &'static [KnownIssue] {
-    &SHIPPED
-}
-
-/// The issues of a list, as JSON.
-fn read(list: &str) -> Vec<KnownIssue> {
-    let policy = format!(
-        r#"{{"apiVersion":"{API_VERSION}","kind":"{KIND}","mode":"Warn","limits":[],"knownIssues":{list}}}"#
-    );
-    parse(policy.as_bytes()).map_or_else(|_| Vec::new(), |policy| policy.known_issues)
-}
 
 /// The issues that this version ships and a policy with these lacks. Those of OKD are for policies
 /// that have one of them; the others are for all but those that have nothing else.
@@ -78,7 +60,7 @@ pub(crate) fn difference(own: &KnownIssue) -> Option<Difference> {
         let refuses = own.effect == Effect::Refuse;
         return refuses.then_some(Difference::Withdrawn(why));
     }
-    let today = SHIPPED.iter().find(|issue| issue.id == own.id)?;
+    let today = shipped().iter().find(|issue| issue.id == own.id)?;
     let (Ok(a), Ok(b)) = (&own.scope, &today.scope) else {
         return None;
     };
@@ -146,58 +128,45 @@ fn with_list(policy: &str, end: usize) -> Refreshed {
 
 fn with_items<'a>(policy: &str, list: impl Iterator<Item = Located<'a>>) -> Refreshed {
     let text = |from: usize, to: usize| policy.get(from..to).unwrap_or_default();
-    let mut refreshed = Refreshed {
-        policy: String::new(),
-        changes: Vec::new(),
-        added: Vec::new(),
-    };
-    // Where the text goes on after the last item that was read, and after the last that is kept.
-    let (mut read, mut is_first) = (0, true);
-    let (mut ids, mut indent) = (HashSet::new(), "");
+    // What stands before each item that stays, and it; and where the last item ended.
+    let (mut parts, mut end) = (Vec::<(String, String)>::new(), None);
+    let (mut ids, mut changes, mut head) = (HashSet::new(), Vec::new(), "");
     for item in list {
         let span = item.span();
-        ids.extend(id(&item));
-        let difference = difference_at(&item).and_then(|difference| Some((id(&item)?, difference)));
         // The comma before an item goes with it; what stands before the first one stays.
-        let before = if read == 0 || !is_first {
-            text(read, span.start)
-        } else {
-            ""
-        };
-        if read == 0 {
-            refreshed.policy += before;
-            indent = indentation(before);
+        let before = text(end.unwrap_or(0), span.start);
+        if end.is_none() {
+            head = before;
         }
+        let id = id(&item).unwrap_or_default();
+        let difference = difference_at(&item);
         let kept = match &difference {
-            Some((_, Difference::Withdrawn(_))) => None,
-            Some((id, Difference::Fields(_))) => {
-                entry(id).map(|entry| indented(&entry, indentation(text(0, span.start))))
+            Some(Difference::Withdrawn(_)) => None,
+            Some(Difference::Fields(_)) => {
+                entry(&id).map(|entry| indented(&entry, indentation(text(0, span.start))))
             }
             None => Some(text(span.start, span.end).to_owned()),
         };
-        if let Some(kept) = kept {
-            if read > 0 {
-                refreshed.policy += before;
-            }
-            refreshed.policy += &kept;
-            is_first = false;
-        }
-        read = span.end;
-        refreshed.changes.extend(difference);
+        parts.extend(kept.map(|kept| (before.to_owned(), kept)));
+        changes.extend(difference.map(|difference| (id.clone(), difference)));
+        ids.insert(id);
+        end = Some(span.end);
     }
     // An empty list opts out.
-    if read > 0 {
-        refreshed.added = lacking(&ids);
+    let added = end.map_or_else(Vec::new, |_| lacking(&ids));
+    let indent = indentation(head);
+    let entries = added.iter().filter_map(|id| entry(id));
+    parts.extend(entries.map(|entry| (format!(",\n{indent}"), indented(&entry, indent))));
+    let mut refreshed = head.to_owned();
+    for (n, (before, item)) in parts.iter().enumerate() {
+        refreshed += if n == 0 { "" } else { before };
+        refreshed += item;
     }
-    for entry in refreshed.added.iter().filter_map(|id| entry(id)) {
-        if !is_first {
-            refreshed.policy += &format!(",\n{indent}");
-        }
-        refreshed.policy += &indented(&entry, indent);
-        is_first = false;
+    Refreshed {
+        policy: refreshed + text(end.unwrap_or(0), policy.len()),
+        changes,
+        added,
     }
-    refreshed.policy += text(read, policy.len());
-    refreshed
 }
 
 /// The indentation of the line that a text ends in.

@@ -4,8 +4,7 @@
 use crate::data::PUBLISHED;
 use crate::inside::core::alert_expression::is_listed;
 use crate::inside::core::run;
-use crate::lint::starter::KNOWN_ISSUES;
-use crate::lint::today::shipped;
+use crate::lint::starter::{KNOWN_ISSUES, shipped};
 use crate::text::label_value;
 use crate::verdict::{InstalledNode, Machine, Target, update_issues};
 use crate::version::ImageVersion;

@@ -1,7 +1,7 @@
 //! The boot images whose joined nodes an update breaks, as PromQL over the label that they have (pure).
 
 use super::refused::{LABEL, Versions, bounds, concerns, is_told, target_of};
-use crate::lint::today::shipped;
+use crate::lint::starter::shipped;
 use crate::policy::{Affects, KnownIssue, Policy};
 use crate::verdict::{InstalledNode, Machine, Target, update_issues};
 use crate::version::Release;

@@ -7,8 +7,7 @@
 
 use super::at_risk::{ARCHITECTURE, architectures, labels, nodes_of, versions_at_risk};
 use super::refused::{LABEL, is_told, target_of};
-use crate::lint::starter::KNOWN_ISSUES;
-use crate::lint::today::shipped;
+use crate::lint::starter::{KNOWN_ISSUES, shipped};
 use crate::policy::{Affects, KnownIssue};
 use crate::template::Object;
 use crate::verdict::Target;
