@@ -162,7 +162,6 @@ impl CertificateRequest {
             odd.or(as_written.ends_with('.').then_some(OddPart::TrailingDot))
         };
         let has = |kind| condition(&conditions, kind);
-        let certificate = object.certificate.map(|Raw(text)| text);
         (!metadata.name.is_empty()).then(|| Self {
             metadata,
             node: normal(&as_written),
@@ -172,8 +171,8 @@ impl CertificateRequest {
             odd,
             // A signer, which alone says that it failed, takes approved ones.
             is_approved: has("Approved").or_else(|| has("Failed")).is_some(),
-            is_signed: certificate.is_some(),
-            dates: certificate.as_deref().and_then(Validity::of_encoded_pem),
+            is_signed: object.certificate.is_some(),
+            dates: (object.certificate).and_then(|Raw(pem)| Validity::of_encoded_pem(&pem)),
             denied: has("Denied").or_else(|| has("Failed")).map(Condition::says),
         })
     }
