@@ -89,7 +89,7 @@ impl Images {
     /// Images that an audit of a policy with this digest found to be refused.
     ///
     /// # Errors
-    /// It is no audit, or one of another policy or of another release than the cluster's (unless
+    /// It is no audit, or one of some sets alone, of another policy or of another release than the cluster's (unless
     /// `of_any_release`), it refuses an image of the cluster's own (unless `denies_own`), or there are
     /// too many images. The text says what to do.
     pub(crate) fn from_audit(
@@ -110,6 +110,12 @@ impl Images {
             return Err(
                 "the audit was made with another policy; make it again with this one".to_owned(),
             );
+        }
+        let (shown, all) = (audit.sets.len(), audit.summary.rows.sets);
+        if shown < all {
+            return Err(format!(
+                "the audit shows {shown} of {all} rows; make it again without --only, --since, -n and names of sets"
+            ));
         }
         let own = audit.origin.release;
         let releases = audit.release.map(|asked| (asked, own));

@@ -478,6 +478,23 @@ fn a_set_with_an_exception_is_denied_and_that_is_said() {
     assert_eq!(err, "");
 }
 
+/// By the summary, which counts all sets.
+#[test]
+fn an_audit_of_some_sets_is_refused() {
+    let desk = Desk::new();
+    let policy = policy("Enforce");
+    desk.file("policy.json", &policy);
+    let mut audit = audit(&policy, &[set("Refused", "ami.id", AMI)]);
+    audit["summary"] = json!({ "sets": 2, "wouldBeRefused": 1 });
+    desk.file("audit.json", audit.to_string());
+    let (status, out, err) = desk.line("admission --policy policy.json --audit audit.json");
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert_eq!(
+        err,
+        "skewguard: audit.json: the audit shows 1 of 2 rows; make it again without --only, --since, -n and names of sets\n"
+    );
+}
+
 /// Names and messages are data: they cannot leave their string in YAML or CEL, nor make a line of
 /// their own.
 #[test]

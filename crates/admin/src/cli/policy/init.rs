@@ -51,7 +51,7 @@ control plane:
       \"minimumRHCOSVersion\": \"9.2\" } ]
 
 The same, where one old pool may stay as it is, whose user data asks for
-/config/old (from 4.22 on; other custom pools boot as worker):
+/config/old (other custom pools boot as worker):
   \"limits\": [
     { \"deniedVersions\": [] },
     { \"release\": \"4.22\", \"pools\": [\"old\"], \"deniedVersions\": [] },
