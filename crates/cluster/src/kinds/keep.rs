@@ -81,19 +81,23 @@ pub fn keep(
         (AGENT_INSTALL, "Agent") => push(&mut all.agents, object),
         (AGENT_INSTALL, "AgentServiceConfig") => read(object, |one| all.others.add(one)),
         (SKEWGUARD, "BootImageReport") => report(all, object),
-        (CERTIFICATES, REQUEST) => read(object, |request| {
-            let request = CertificateRequest::of(request);
-            match &request {
-                Some(one) if one.odd == Some(OddPart::Signer) => all.misaddressed.extend(request),
-                _ => all.requests.extend(request),
-            }
-        }),
+        (CERTIFICATES, REQUEST) => request(all, object),
         // Its nodes are of other clusters.
         ("hive.openshift.io", "MachinePool") => {
             all.others.hive_pools += 1;
             Vec::new()
         }
         _ => return None,
+    })
+}
+
+fn request(all: &mut Cluster, object: &Value) -> Vec<String> {
+    read(object, |request| {
+        let request = CertificateRequest::of(request);
+        match &request {
+            Some(one) if one.odd == Some(OddPart::Signer) => all.misaddressed.extend(request),
+            _ => all.requests.extend(request),
+        }
     })
 }
 

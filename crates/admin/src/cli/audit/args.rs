@@ -29,6 +29,16 @@ pub(super) enum Form {
     Sarif,
 }
 
+impl Form {
+    /// Tells whether it has a place for `--path`.
+    pub(super) fn has_path(self) -> bool {
+        matches!(
+            self,
+            Self::Text | Self::Wide | Self::Json | Self::Yaml | Self::Markdown
+        )
+    }
+}
+
 /// A script, to be run where `oc` reaches the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Script {

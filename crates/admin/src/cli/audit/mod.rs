@@ -54,11 +54,7 @@ pub(super) fn run(args: &Args, terminal: Terminal, io: &mut Io<'_>) -> Result<Ex
     if let Some(script) = args.print_commands.filter(|script| *script != Script::Fix) {
         return print_script(script, args, io);
     }
-    let has_place = matches!(
-        args.output,
-        Form::Text | Form::Wide | Form::Json | Form::Yaml | Form::Markdown
-    );
-    if args.path.is_some() && !has_place {
+    if args.path.is_some() && !args.output.has_path() {
         io.say("--path: -o text, wide, json, yaml and markdown have it");
         return Ok(Exit::Usage);
     }
