@@ -1,5 +1,6 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
+use super::case::Subject;
 use super::deletion::Deletion;
 use super::ground::Ground;
 use super::moment::{CLOCKS, Moment};
@@ -46,7 +47,7 @@ pub(super) struct Index<'a> {
     /// its certificate, or another machine's.
     pub(super) namesakes: Vec<Stranger<'a>>,
     /// Machines, hosts and agents with an instance that wait, and have no request under their name.
-    pub(super) unnamed: usize,
+    pub(super) unnamed: Vec<Subject<'a>>,
     /// Machines that health checks deleted, by namespace and the name of their set.
     pub(super) deleted: BTreeMap<(&'a str, &'a str), Vec<Deletion<'a>>>,
     /// Events of the cluster-autoscaler.
@@ -223,8 +224,8 @@ fn strange_askers(facts: &Cluster) -> (Vec<StrangeAsker>, bool) {
     (strange, is_everybody)
 }
 
-/// The requests for a first certificate that are nobody's, and how many wait without one.
-fn strangers<'a>(facts: &'a Cluster, links: &Links<'a>) -> (Vec<Stranger<'a>>, usize) {
+/// The requests for a first certificate that are nobody's, and what waits without one.
+fn strangers<'a>(facts: &'a Cluster, links: &Links<'a>) -> (Vec<Stranger<'a>>, Vec<Subject<'a>>) {
     let strange = |(node, all): (&&'a str, &Vec<&'a CertificateRequest>)| {
         let own = all.iter().copied();
         let mut own = own.filter(|request| request.is_first && request.denied.is_none());
@@ -235,12 +236,12 @@ fn strangers<'a>(facts: &'a Cluster, links: &Links<'a>) -> (Vec<Stranger<'a>>, u
     };
     let mut left: BTreeMap<&str, Stranger<'_>> =
         links.requests.iter().filter_map(strange).collect();
-    let mut unnamed = 0;
-    let mut meet = |names: &mut dyn Iterator<Item = String>, waits: bool| {
+    let mut unnamed = Vec::new();
+    let mut meet = |one: Subject<'a>, names: &mut dyn Iterator<Item = String>, waits: bool| {
         // Nobody's name is no machine's.
         let names = names.filter(|name| !is_localhost(name)).collect();
         let mut own = requests_by(links, &names).peekable();
-        unnamed += usize::from(waits && own.peek().is_none());
+        unnamed.extend((waits && own.peek().is_none()).then_some(one));
         for request in own {
             left.remove(&*request.node);
         }
@@ -249,15 +250,17 @@ fn strangers<'a>(facts: &'a Cluster, links: &Links<'a>) -> (Vec<Stranger<'a>>, u
         let host = links.host_of(machine).into_iter().flat_map(Host::names);
         let is_up = machine.provider_id.is_some() || !machine.addresses.is_empty();
         let is_over = machine.node.is_some() || machine.is_deleting || machine.is_failed();
-        meet(&mut machine.names().chain(host), is_up && !is_over);
+        let mut names = machine.names().chain(host);
+        meet(Subject::Machine(machine), &mut names, is_up && !is_over);
     }
     for host in facts.hosts.iter().filter(|host| host.consumer.is_none()) {
         let is_here = host.names().any(|name| links.nodes.contains_key(&name));
         let waits = host.is_wanted && !host.is_external && !is_here;
-        meet(&mut host.names(), waits);
+        meet(Subject::Host(host), &mut host.names(), waits);
     }
     for agent in &facts.agents {
-        meet(&mut agent.names(), agent.is_bound && !agent.is_over());
+        let waits = agent.is_bound && !agent.is_over();
+        meet(Subject::Agent(agent), &mut agent.names(), waits);
     }
     let mut all: Vec<Stranger<'_>> = left.into_values().collect();
     all.sort_by_key(|stranger| stranger.first);

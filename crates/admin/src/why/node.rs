@@ -277,7 +277,7 @@ impl<'a> Case<'a> {
         let waits = self.pending(last, &own);
         if last.is_first {
             let finding = self.with(finding, row!(AsksAgain waits, why));
-            return self.advise_approval(finding, last);
+            return self.with_approval(finding, last, row!(ApproveIfSame id = last.metadata.name));
         }
         let finding = self.with(finding, row!(AsksToRenew waits, why));
         let finding = self.advise_approval(finding, last);

@@ -6,8 +6,9 @@ use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
 use super::index::{internal_names, requests_by};
-use super::moment::Moment;
+use super::moment::{CLOCKS, Moment};
 use super::rows::row;
+use super::server_log::{Outcome, Request};
 use super::taken_name::APPROVED_WITHIN;
 use super::way::At;
 use skewguard_cluster::kinds::names::{is_localhost, normal};
@@ -91,7 +92,7 @@ impl<'a> Case<'a> {
             let pending = own.iter().filter(|one| is_shared && one.is_pending());
             pending.count().max(1)
         };
-        if strangers.iter().map(machines).sum::<usize>() < self.index.unnamed {
+        if strangers.iter().map(machines).sum::<usize>() < self.index.unnamed.len() {
             let nodes = joined(strangers.iter().take(3).map(|one| &one.node));
             let one = (strangers.len() == 1).then_some(&first.metadata.name);
             let count = count(strangers.len(), "certificate request");
@@ -286,7 +287,7 @@ impl<'a> Case<'a> {
         let waits = self.pending(last, own);
         let mut finding = self.tell(row!(RequestPending id, waits, rules, says));
         if let (Subject::Request(_), None) = (self.subject, self.index.links.node(&last.node)) {
-            let waiting = self.index.unnamed;
+            let waiting = self.may_be_of(last);
             let many = (waiting > 1).then_some(waiting);
             finding = self.with_all(finding, (waiting > 0).then(|| row!(PerhapsOfWaiting many)));
         }
@@ -309,6 +310,38 @@ impl<'a> Case<'a> {
             }
             None => finding.sure(self, source),
         }
+    }
+
+    /// How many machines wait without a request under their name, and may have made this one.
+    fn may_be_of(&self, request: &CertificateRequest) -> usize {
+        let made = request.metadata.created;
+        let until = made.map_or(self.now, |made| made.plus(CLOCKS));
+        let all = self.index.unnamed.iter();
+        let all = all.map(|one| Case::new(self.index, *one).may_have_asked(until));
+        all.filter(|may| *may).count()
+    }
+
+    /// Tells if it may have asked for a certificate by then: it runs, has not joined, and nothing says that it
+    /// would have another name or no config.
+    fn may_have_asked(&mut self, until: Moment) -> bool {
+        let hostname = match self.subject {
+            Subject::Host(host) => host.hostname.as_deref(),
+            Subject::Agent(agent) => agent.hostname.as_deref(),
+            _ => None,
+        };
+        let from = self.created.unwrap_or(Moment(0)).minus(CLOCKS);
+        let peers = self.aliases.addresses.iter();
+        let peers = peers.filter_map(|address| self.facts.logs.peers.get(address));
+        let own = peers.flat_map(|peer| &peer.requests);
+        let own = own.filter(|one| one.is_ignition && one.at >= from);
+        let is_config =
+            |one: &Request| one.is_doubtful || one.outcome == Outcome::Served && one.at <= until;
+        let is_refused = own.clone().next().is_some() && !own.clone().any(is_config);
+        self.created <= Some(until)
+            && self.node.is_none()
+            && hostname.is_none_or(is_localhost)
+            && !(is_refused && self.missing_logs().is_empty())
+            && self.instance().is_ok()
     }
 
     /// Adds that the approver takes no first request at all, where its words are those.
@@ -424,7 +457,7 @@ impl<'a> Case<'a> {
         let Some(machine) = self.machine else {
             let is_known = self.index.ground.has_machines || !self.facts.nodes.is_empty();
             // The Machines of a hosted cluster are in its management cluster.
-            let is_perhaps_a_machines = self.facts.is_hosted || self.index.unnamed > 0;
+            let is_perhaps_a_machines = self.facts.is_hosted || self.may_be_of(request) > 0;
             return (is_known && !is_perhaps_a_machines).then(|| {
                 "it has no Machine, and only requests of Machines are approved".to_owned()
             });

@@ -136,7 +136,7 @@ impl Case<'_> {
         let made = self.machine?.metadata.created;
         let made = made.filter(|_| silence.tls.is_none())?;
         let later = self.nodes_of_nobody_since(made);
-        if later.len() > self.index.unnamed {
+        if later.len() > self.index.unnamed.len() {
             return None;
         }
         let begin = self.says_silence(silence, true);
