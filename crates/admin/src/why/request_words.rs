@@ -61,7 +61,7 @@ impl Case<'_> {
             FailureKind::Conversion => {
                 row!(ConfigNotConvertible begin, status, client, spec = of_agent(agent), images, says, pool)
             }
-            FailureKind::Spec => row!(IgnitionTooNew begin, status, client, images),
+            FailureKind::Spec => row!(NoConfigForIgnition begin, status, client, images),
             FailureKind::Write => row!(ConnectionBreaks begin, status, says),
         };
         let finding = self.tell(row).says(error);
