@@ -8,8 +8,9 @@ use super::moment::{CLOCKS, Moment, span};
 use super::request_step::{Before, SERVER_LOG, STILL_ASKS, Seen, Silence};
 use super::rows::{Row, row};
 use super::server_line::FailureKind;
+use super::server_log::{Outcome, Request};
 use crate::version::ImageVersion;
-use skewguard_cluster::kinds::Authorities;
+use skewguard_cluster::kinds::{Authorities, Machine};
 use skewguard_cluster::names::count;
 use skewguard_core::platform::Platform;
 use std::net::IpAddr;
@@ -30,7 +31,7 @@ fn client(agent: &str) -> String {
     }
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
     pub(super) fn refused_request(
         &mut self,
         seen: &Seen,
@@ -215,6 +216,15 @@ impl Case<'_> {
         if let Some(guess) = guess {
             return guess;
         }
+        let alike = self.served_alike();
+        let alike = alike.filter(|_| self.trusts_server() == Some(false));
+        let alike = alike.map(|(other, at)| row!(ServedAlike other, ago = self.ago(at)));
+        let finding = self.silent_by_logs(silence);
+        self.with_all(finding, alike)
+    }
+
+    /// No request in the logs, and nothing else that says why.
+    fn silent_by_logs(&mut self, silence: &Silence) -> Finding {
         if let Some(missing) = self.missing_servers() {
             return self.tell(row!(SilentInSomeLogs missing));
         }
@@ -299,7 +309,7 @@ impl Case<'_> {
             IpAddr::V6(ip) => ip.is_unicast_link_local(),
         };
         let own = &self.aliases.addresses;
-        (!is_told_by_cloud && own.iter().all(is_own)).then(|| joined(own))
+        ((!is_told_by_cloud || !own.is_empty()) && own.iter().all(is_own)).then(|| joined(own))
     }
 
     /// Puts into the evidence that nothing was asked.
@@ -371,8 +381,8 @@ impl Case<'_> {
         let row = match self.expired_authority() {
             Some(why) => row!(PerhapsAuthorityExpired why),
             None => match self.trusts_server() {
-                Some(false) => row!(PerhapsUnknownAuthority),
-                Some(true) => return None,
+                Some(false) if self.served_alike().is_none() => row!(PerhapsUnknownAuthority),
+                Some(_) => return None,
                 None => {
                     self.unseen(self.no_user_data());
                     return None;
@@ -381,6 +391,26 @@ impl Case<'_> {
         };
         let finding = self.tell(row);
         Some(self.about_authority(finding))
+    }
+
+    /// The last that got its config with the same user data since this one was made.
+    fn served_alike(&self) -> Option<(&'a str, Moment)> {
+        let own = self.machine?;
+        let (secret, from) = (own.source.secret()?, self.created?.minus(CLOCKS));
+        let served = |other: &'a Machine| {
+            let peers = other.ips().filter_map(|ip| self.facts.logs.peers.get(&ip));
+            let from = other.metadata.created.max(Some(from));
+            let is_served = |one: &&Request| {
+                one.is_ignition && one.outcome == Outcome::Served && Some(one.at) >= from
+            };
+            let all = peers.flat_map(|peer| &peer.requests).filter(is_served);
+            Some((&*other.metadata.name, all.map(|one| one.at).max()?))
+        };
+        let alike = self.facts.all_machines().filter(|other| {
+            let is_there = other.metadata.namespace == own.metadata.namespace;
+            is_there && other.source.secret() == Some(secret)
+        });
+        alike.filter_map(served).max_by_key(|(_, at)| *at)
     }
 
     /// A CA that has expired: the one in its user data, or the machine-config-server's own.

@@ -1,6 +1,6 @@
 //! Logs and objects that are broken, too many, or another cluster's.
 
-use super::{DATA, Gather, json, only, why};
+use super::{DATA, Gather, WAITS, json, only, why};
 use serde_json::Value;
 use skewguard_admin::cli::Exit;
 
@@ -23,6 +23,8 @@ pub(super) fn quiet() -> Gather {
     });
     gather
 }
+
+const MACHINE: &str = "namespaces/openshift-machine-api/machine.openshift.io/machines/c1-x7k2p-worker-us-east-2a-7qz4k.yaml";
 
 fn ask(time: &str, pool: &str, address: &str) -> String {
     format!(
@@ -304,6 +306,75 @@ fn user_data_is_looked_at_and_never_shown() {
             assert!(!all.contains(hidden), "{hidden}: {all}");
         }
     }
+}
+
+/// Others were served with the user data that has none of the server's CAs: it is hardly why.
+#[test]
+fn user_data_that_serves_others_is_not_blamed() {
+    for (time, is_whole, wanted) in [
+        (
+            "09:10:00",
+            true,
+            "; possible causes: user data, network or load balancer. Its user data has none of the machine-config-server's CAs, and yet c1-other got its config 50 minutes ago with the same: that is hardly why.",
+        ),
+        (
+            "09:10:00",
+            false,
+            ": nothing was read of the logs of 1 of 3 machine-config-servers, which may have its request. Its user data has none of the machine-config-server's CAs, and yet c1-other got its config 50 minutes ago with the same: that is hardly why.",
+        ),
+        (
+            "07:10:00",
+            true,
+            ": its user data trusts another CA than the machine-config-server's.",
+        ),
+    ] {
+        let gather = quiet();
+        let root = gather.dir.path();
+        let secret = secret("3.2.0", "api-int.c1.example.com", OLD_CA);
+        std::fs::write(root.join("secret.json"), secret).unwrap();
+        std::fs::write(root.join("ca.json"), authority(NEW_CA)).unwrap();
+        let own = root.join(MACHINE);
+        let other = std::fs::read_to_string(&own)
+            .unwrap()
+            .replace(WAITS, "c1-other");
+        let other = other
+            .replace("10.0.16.37", "10.0.16.39")
+            .replace("10-0-16-37", "10-0-16-39");
+        let other = other.replace("08:00:00Z", "07:00:00Z");
+        std::fs::write(own.with_file_name("other.yaml"), other).unwrap();
+        gather.change(|n, text| match n {
+            0 => text + &ask(time, "worker", "10.0.16.39"),
+            _ => text,
+        });
+        if !is_whole {
+            std::fs::remove_file(&gather.logs()[1]).unwrap();
+        }
+        let report = json(&[&format!("{DATA}/cluster"), gather.path(), WAITS]);
+        assert!(sentence(&report).ends_with(wanted), "{report:#}");
+        let next = only(&report)["next"].to_string();
+        assert_eq!(
+            next.contains("delete the Machine"),
+            time < "08",
+            "{report:#}"
+        );
+        assert_eq!(
+            next.starts_with("[\"Get the other logs first"),
+            !is_whole,
+            "{report:#}"
+        );
+    }
+}
+
+/// No cloud gives a machine an address of its link alone.
+#[test]
+fn a_link_local_address_is_no_clouds() {
+    let gather = quiet();
+    let own = gather.dir.path().join(MACHINE);
+    let text = std::fs::read_to_string(&own).unwrap();
+    std::fs::write(&own, text.replace("10.0.16.37", "169.254.12.6")).unwrap();
+    let report = gather.json();
+    assert_eq!(only(&report)["cause"], "NoAddressFromDhcp", "{report:#}");
+    assert_eq!(only(&report)["isCertain"], false);
 }
 
 fn pem(until: (i32, u8, u8)) -> String {
