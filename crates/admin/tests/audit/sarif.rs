@@ -103,6 +103,13 @@ fn nodes_that_the_update_breaks_have_a_place() {
         name,
         "pool worker, installed from 412.86.202301311551-0: BornBeforeKernelSigningKey"
     );
+    // Of a folder a file: GitHub shows no folder.
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("all.json"), fixture("aws.json")).unwrap();
+    let from = dir.path().to_str().unwrap();
+    let (log, _) = sarif(&["--from", from, "--target", "4.22"]);
+    let [.., uri, _] = results(&log).pop().unwrap();
+    assert_eq!(uri, format!("file://{from}/all.json"));
 }
 
 /// As a repository keeps them: YAML in folders, with names that a URI has not as they are.

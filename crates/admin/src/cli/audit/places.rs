@@ -23,7 +23,7 @@ type Key = (String, String, String);
 #[derive(Debug, Default)]
 pub(super) struct Places {
     known: BTreeMap<Key, Place>,
-    /// The first file that was named, for sets that are in an archive.
+    /// The first file, for what is in an archive or in none.
     first: Option<PathBuf>,
 }
 
@@ -31,10 +31,7 @@ impl Places {
     /// Looks for these sets in files and folders; archives are not looked into.
     pub(super) fn of(paths: &[PathBuf], sets: &[SetAudit]) -> Self {
         let is_file = |path: &&PathBuf| *path != Path::new("-");
-        let mut places = Self {
-            known: BTreeMap::new(),
-            first: paths.iter().find(is_file).cloned(),
-        };
+        let mut places = Self::default();
         let mut images: BTreeMap<Key, &str> = BTreeMap::new();
         for set in sets {
             for key in keys(set) {
@@ -45,6 +42,7 @@ impl Places {
             let found = folder::files(path, &|_| false);
             let files = found.map_or_else(|_| vec![path.clone()], |found| found.files);
             for file in files {
+                places.first.get_or_insert_with(|| file.clone());
                 if let Ok(text) = read_text(&file) {
                     places.look(&file, &text, &images);
                 }
