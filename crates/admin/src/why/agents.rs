@@ -1,9 +1,10 @@
 //! Agents of an assisted installer that are not installed (pure).
 
-use super::case::{Case, Subject};
+use super::case::Case;
 use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
 use super::rows::{Row, row};
+use super::subject::Subject;
 use skewguard_cluster::kinds::{Agent, Condition};
 
 impl Case<'_> {

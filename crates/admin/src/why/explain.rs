@@ -1,6 +1,6 @@
 //! A sentence for each machine without a Node (pure).
 
-use super::case::{Case, Subject};
+use super::case::Case;
 use super::finding::Finding;
 use super::ground::Counter;
 use super::index::Index;
@@ -10,6 +10,7 @@ use super::report::{Explanation, HOST, WhyReport};
 use super::request_step::{Asked, STILL_ASKS};
 use super::rows::row;
 use super::sets::{machines_not_read, sets_without_machines};
+use super::subject::Subject;
 use super::subjects::{all_named, failing_hosts, of_age, strangers, waiting};
 use super::way::{At, Stage};
 use crate::API_VERSION;

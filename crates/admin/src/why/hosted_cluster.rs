@@ -1,9 +1,10 @@
 //! HostedClusters whose conditions say why their machines do not come (pure).
 
-use super::case::{Case, Subject};
+use super::case::Case;
 use super::failures::FailureKind;
 use super::finding::{Finding, sentence};
 use super::rows::row;
+use super::subject::Subject;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::{Condition, HostedCluster, NodePool};
 

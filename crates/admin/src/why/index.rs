@@ -1,11 +1,11 @@
 //! Finds what belongs to a machine, for a thousand of them (pure).
 
-use super::case::Subject;
 use super::deletion::Deletion;
 use super::ground::Ground;
 use super::moment::{CLOCKS, Moment};
 use super::server_line::FailureKind;
 use super::server_log::{Outcome, Request};
+use super::subject::Subject;
 use skewguard_cluster::cluster::Cluster;
 use skewguard_cluster::kinds::names::{is_localhost, is_of_another_domain, normal};
 use skewguard_cluster::kinds::{CertificateRequest, Event, Host, Machine, Node};

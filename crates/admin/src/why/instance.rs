@@ -1,6 +1,6 @@
 //! Machines without an instance (pure).
 
-use super::case::{Case, Subject};
+use super::case::Case;
 use super::cause::INSTANCE_UNKNOWN;
 use super::failures::{Failure, FailureKind, help};
 use super::finding::{Finding, sentence};
@@ -9,6 +9,7 @@ use super::instance_state::off_state;
 use super::moment::span;
 use super::request_step::Asked;
 use super::rows::row;
+use super::subject::Subject;
 use super::why_not_made::{By, error, error_field};
 use skewguard_cluster::kinds::groups::{KARPENTER, MACHINE_API};
 use skewguard_cluster::kinds::{Condition, Machine, condition};

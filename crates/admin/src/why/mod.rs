@@ -35,6 +35,7 @@ mod request_step;
 mod request_words;
 mod rows;
 mod sets;
+mod subject;
 mod subjects;
 mod taken_name;
 mod way;

@@ -1,7 +1,7 @@
 //! Certificate requests of machines that are no Nodes yet (pure): under the machine's own name, or
 //! under another that is nobody's.
 
-use super::case::{Case, Subject, joined};
+use super::case::{Case, joined};
 use super::failures::{Failure, FailureKind};
 use super::finding::{Finding, sentence};
 use super::ground::Counter;
@@ -9,6 +9,7 @@ use super::index::{internal_names, requests_by};
 use super::moment::{CLOCKS, Moment};
 use super::rows::row;
 use super::server_log::{Outcome, Request};
+use super::subject::Subject;
 use super::taken_name::APPROVED_WITHIN;
 use super::way::At;
 use skewguard_cluster::kinds::names::{is_localhost, normal};

@@ -1,12 +1,13 @@
 //! Sets that want more machines than they have, and were refused them (pure).
 
-use super::case::{Case, Subject};
+use super::case::Case;
 use super::failures::{Failure, FailureKind, help};
 use super::finding::{Finding, sentence};
 use super::hosted::{has_machines_of_no_pool, is_stopped, says_why};
 use super::hosted_cluster::clusters_without_cloud;
 use super::index::Index;
 use super::rows::row;
+use super::subject::Subject;
 use super::why_not_made::{ALL_READY, machine_line};
 use crate::audit::Unread;
 use skewguard_cluster::cluster::Cluster;

@@ -1,11 +1,12 @@
 //! Everything that should become a Node, and is none (pure).
 
-use super::case::{Case, Subject};
+use super::case::Case;
 use super::index::{Index, Stranger, is_nobodys};
 use super::instance_state::is_off;
 use super::moment::Moment;
 use super::remade::{is_given_up, is_remade};
 use super::sets::sets_without_machines;
+use super::subject::Subject;
 use super::way::YOUNG;
 use crate::text::printable;
 use skewguard_cluster::cluster::Cluster;
