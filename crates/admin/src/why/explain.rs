@@ -247,7 +247,11 @@ fn of_logs(case: &mut Case<'_>, asked: Asked) -> Finding {
             let is_whole = silence.is_told_apart && case.missing_logs().is_empty();
             let claim = (!is_whole).then(|| case.of_claim()).flatten();
             case.see_claims();
-            claim.unwrap_or_else(|| case.not_asked(&silence))
+            claim.unwrap_or_else(|| {
+                let finding = case.not_asked(&silence);
+                let report = case.report().map(|_| row!(ReportWithoutConfig));
+                case.with_all(finding, report)
+            })
         }
         Asked::Hidden(why) => {
             let finding = case.of_claim().or_else(|| case.without_own_addresses(&why));

@@ -159,6 +159,7 @@ fn report_without_request(cluster: &mut Cluster) -> Truth {
     // A stranger's request may be its own.
     Truth::new("report-without-request", &born.name, &["NoRequest"])
         .perhaps("Refused")
+        .advised(&["another made that report", "before anything else"])
         .lie(&LIES[..2])
 }
 
