@@ -100,6 +100,13 @@ pub(crate) fn shipped() -> &'static [KnownIssue] {
     &SHIPPED
 }
 
+/// These issues, then the shipped ones that are not among them.
+pub(crate) fn with_shipped(own: &[KnownIssue]) -> impl Iterator<Item = &KnownIssue> {
+    let is_own = |issue: &&KnownIssue| own.iter().any(|own| own.id == issue.id);
+    let others = shipped().iter().filter(move |issue| !is_own(issue));
+    own.iter().chain(others)
+}
+
 /// The issues of a list, as JSON.
 pub(super) fn read(list: &str) -> Vec<KnownIssue> {
     let policy = format!(

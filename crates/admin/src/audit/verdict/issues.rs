@@ -4,7 +4,7 @@ use crate::API_VERSION;
 use crate::audit::results::set::SetIssue;
 use crate::audit::verdict::image_judge::Judge;
 use crate::audit::verdict::valid;
-use crate::lint::starter::KNOWN_ISSUES;
+use crate::lint::starter::{KNOWN_ISSUES, with_shipped};
 use crate::lint::today::difference;
 use crate::policy::fields::KIND;
 use crate::policy::{KnownIssue, Policy, parse};
@@ -61,10 +61,7 @@ pub(crate) fn known_to_fail(judge: Judge<'_>, version: Option<&ImageVersion>) ->
 
 /// The issues that the policy names, then those of the shipped list that it does not.
 pub(crate) fn all(policy: &PolicyInput) -> Vec<KnownIssue> {
-    let shipped = SHIPPED.as_ref().map(|shipped| &*shipped.known_issues);
-    let others = shipped.unwrap_or_default().iter();
-    let others = others.filter(|issue| !is_named(policy, &issue.id));
-    named(policy).iter().chain(others).cloned().collect()
+    with_shipped(named(policy)).cloned().collect()
 }
 
 /// The policy's issues that are not as this version ships them.

@@ -1,7 +1,7 @@
 //! The boot images whose joined nodes an update breaks, as PromQL over the label that they have (pure).
 
 use super::refused::{LABEL, Versions, bounds, concerns, is_told, target_of};
-use crate::lint::starter::shipped;
+use crate::lint::starter::with_shipped;
 use crate::policy::{Affects, KnownIssue, Policy};
 use crate::verdict::{InstalledNode, Machine, Target, update_issues};
 use crate::version::Release;
@@ -25,12 +25,8 @@ impl NodesAtRisk {
     /// As [`super::Refused::new`].
     pub(crate) fn new(policy: &Policy, release: &str) -> Result<Self, String> {
         let target = target_of(Some(release));
-        let own = &policy.known_issues;
-        let is_own = |issue: &&KnownIssue| own.iter().any(|own| own.id == issue.id);
-        let others = shipped().iter().filter(|issue| !is_own(issue));
-        let issues = own.iter().chain(others);
-        let issues =
-            issues.filter(|issue| issue.affects == Affects::Update && concerns(issue, &target));
+        let issues = with_shipped(&policy.known_issues)
+            .filter(|issue| issue.affects == Affects::Update && concerns(issue, &target));
         let (told, others): (Vec<_>, Vec<_>) =
             issues.cloned().partition(|issue| is_told(issue, &target));
         let mut by_architecture = BTreeMap::<_, Vec<_>>::new();
