@@ -249,7 +249,8 @@ fn of_logs(case: &mut Case<'_>, asked: Asked) -> Finding {
             case.see_claims();
             claim.unwrap_or_else(|| {
                 let finding = case.not_asked(&silence);
-                let report = case.report().map(|_| row!(ReportWithoutConfig));
+                let report = case.report().filter(|_| is_whole);
+                let report = report.map(|_| row!(ReportWithoutConfig));
                 case.with_all(finding, report)
             })
         }

@@ -127,7 +127,7 @@ pub(super) struct AdmissionArgs {
     /// Skew policy, JSON or YAML, or - for standard input. Its mode decides whether Machines are denied.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = policy_name(), env = POLICY_VARIABLE, hide_env_values = true)]
     policy: PathBuf,
-    /// What `oc skewguard audit --output json` printed, with the same policy, or - for standard input.
+    /// What `oc skewguard audit --output json` printed of all sets, with the same policy, or - for standard input.
     /// A policy in mode None needs none.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     audit: Option<PathBuf>,
